@@ -1,4 +1,4 @@
-"""Vocabularies of some 300 tokens with the structure of real ones, for gguf_models.py.
+"""Vocabularies of some 300 tokens with the structure of real ones, for the entries in `families`.
 
 The structure is what a converter looks at: the pre-tokenizer's pattern, the special tokens and where
 they stand, merges, bytes, scores. The words are ours. Nothing is trained, so nothing can vary.

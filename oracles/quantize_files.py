@@ -41,10 +41,11 @@ sys.argv[1:] = [LLAMA_CPP, OUT]
 
 import made  # noqa: E402
 import torch  # noqa: E402
-from gguf_models import COMMON, convert, google, llama3, model_of, qwen2, size, vocabularies  # noqa: E402
+from converter import gguf  # noqa: E402
+from family_tokenizers import google, llama3, qwen2, vocabularies  # noqa: E402
+from gguf_models import COMMON, convert, tokens  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
-
-import gguf  # noqa: E402
+from tiny_models import model_of  # noqa: E402
 
 torch.set_num_threads(1)
 TEXT = " ".join(f"the {a} {b} is on the {c}" for a in ["red", "old", "tall"] for b in ["cat", "tree", "lamp"] for c in ["hill", "roof", "sea", "map"])
@@ -91,7 +92,7 @@ def run(program, *arguments, folder):
 def repository(kind, chosen, vocabulary, folder):
     """A repository in `folder`, whose weights are made."""
     ids = vocabulary(folder)
-    model = model_of(kind, {**ids, **chosen, "vocab_size": size(folder)})
+    model = model_of(kind, {**COMMON, **ids, **chosen, "vocab_size": tokens(folder) + 2})
     model.to(torch.bfloat16)
     model.save_pretrained(folder)
     vocabularies.write_json(folder, "generation_config.json", ids, indent=2)

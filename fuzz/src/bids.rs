@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use weighbridge::catalog::{TensorInfo, element_count};
 use weighbridge::internals::schemes::{
-    Bid, Entry, Evidence, Ledger, Out, Recipe, SCHEMES, Scheme, TensorId, settle,
+    Bid, Entry, Evidence, Ledger, Out, Recipe, Registry, SCHEMES, Scheme, TensorId,
 };
 use weighbridge::internals::source::{Slab, Source};
 use weighbridge::{Error, OpenOptions, Result, bf16, f16};
@@ -27,7 +27,7 @@ pub fn settle_bids(bytes: &[u8]) {
         Some(_) => with_file(&model),
         None => {
             let catalog = std::iter::once((&model.tensors[..], &model.metadata));
-            check(&Evidence::new(catalog, &model.configs), None);
+            check(&Evidence::new(catalog, &model.configs, SCHEMES), None);
         }
     }
 }
@@ -45,7 +45,7 @@ fn with_file(model: &Invented) {
         Ok(staged.bytes().to_vec())
     };
     let catalog = std::iter::once((&tensors[..], &source.catalog().metadata));
-    check(&Evidence::new(catalog, &model.configs).reading(&read), Some(source));
+    check(&Evidence::new(catalog, &model.configs, SCHEMES).reading(&read), Some(source));
 }
 
 /// The model as a file, each tensor filled with the contents over and over.
@@ -68,9 +68,9 @@ fn file(model: &Invented) -> Vec<u8> {
 }
 
 fn check(evidence: &Evidence<'_>, source: Option<&Source>) {
-    let ledger = settle(evidence, SCHEMES);
-    let reversed: Vec<&dyn Scheme> = SCHEMES.iter().rev().copied().collect();
-    let other = settle(evidence, &reversed);
+    let ledger = SCHEMES.settle(evidence);
+    let reversed: Vec<&dyn Scheme> = SCHEMES.iter().rev().collect();
+    let other = Registry::new(&reversed).settle(evidence);
     assert_eq!(summary(&ledger), summary(&other), "the order of schemes matters");
     every_tensor_ends_once(evidence, &ledger);
     let infos: HashMap<TensorId, &TensorInfo> = evidence.tensors().iter().copied().collect();

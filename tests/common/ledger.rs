@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use weighbridge::Model;
 use weighbridge::internals::schemes::{
-    self, Bids, Entry, Evidence, Ledger, SCHEMES, Scheme, TensorId,
+    Bids, Entry, Evidence, Ledger, Registry, SCHEMES, Scheme, TensorId,
 };
 
 use super::{stored, tensor_bytes};
@@ -17,12 +17,12 @@ fn with_evidence<T>(model: &Model, look: impl FnOnce(&Evidence<'_>) -> T) -> T {
         let source = &sources[id.source as usize];
         tensor_bytes(source, &source.catalog().tensors[id.tensor as usize])
     };
-    look(&Evidence::new(catalogs, model.configs()).reading(&read))
+    look(&Evidence::new(catalogs, model.configs(), SCHEMES).reading(&read))
 }
 
 /// The ledger of a model under some order of the schemes.
-fn ledger(model: &Model, schemes: &[&dyn Scheme]) -> Ledger {
-    with_evidence(model, |evidence| schemes::settle(evidence, schemes))
+fn ledger(model: &Model, schemes: Registry<'_>) -> Ledger {
+    with_evidence(model, |evidence| schemes.settle(evidence))
 }
 
 /// A scheme whose `may_bid` says no must not bid or report anything.
@@ -78,8 +78,8 @@ fn uses(ledger: &Ledger) -> HashMap<TensorId, usize> {
 pub fn check_ledger(name: &str, model: &Model) {
     check_may_bid(name, model);
     let forwards = ledger(model, SCHEMES);
-    let reversed: Vec<&dyn Scheme> = SCHEMES.iter().rev().copied().collect();
-    let backwards = ledger(model, &reversed);
+    let reversed: Vec<&dyn Scheme> = SCHEMES.iter().rev().collect();
+    let backwards = ledger(model, Registry::new(&reversed));
     assert_eq!(lines(&forwards), lines(&backwards), "{name}: the order of the schemes matters");
     let uses = uses(&forwards);
     let all = stored(model).count();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use weighbridge::internals::schemes::{
-    Candidate, Configs, Encoder, Fate, Largest, QuantizeWishes, Request, encoders, quantizer,
+    Candidate, Configs, Encoder, Fate, Largest, QuantizeWishes, Request, SCHEMES,
 };
 use weighbridge::{DType, Importance, Model, Result, StoredType};
 
@@ -38,14 +38,15 @@ fn encoder(block: &str, rows: &Rows<'_>) -> Arc<dyn Encoder> {
     let request = Request {
         weights: &[weight],
         metadata: &|_| None,
-        configs: Configs::new(&[]),
+        configs: Configs::new(&[], SCHEMES),
+        takes_as_saved: &|_, _| false,
         wishes: &wishes,
         keeps: &|_| false,
         asked: &|_| Some(block.to_owned()),
         importance: &|_| known.clone(),
         largest: &|_| -> Largest { Arc::new(|| Ok(1.0)) },
     };
-    let chosen = quantizer("Q8_0").unwrap().choose(&request).unwrap();
+    let chosen = SCHEMES.quantizer("Q8_0").unwrap().choose(&request).unwrap();
     match chosen.fates.into_iter().next() {
         Some(Fate::Encode(encoder)) => encoder,
         _ => panic!("{block} is not encoded"),
@@ -68,7 +69,7 @@ fn types() -> Vec<&'static str> {
         [StoredType::Block(block)] => Some(block.name),
         _ => None,
     };
-    encoders().filter_map(block).collect()
+    SCHEMES.encoders().filter_map(block).collect()
 }
 
 /// Every type that ggml stores weights in.

@@ -4,6 +4,7 @@
 mod common;
 
 mod adapters;
+mod apr_headers;
 mod apr_values;
 mod architecture;
 mod bids;
@@ -26,6 +27,7 @@ mod mixtures;
 mod names;
 mod plain;
 mod pth;
+mod schemes;
 mod show;
 mod sizes;
 mod stale;

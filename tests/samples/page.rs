@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use libtest_mimic::Trial;
+use weighbridge::internals::schemes::{SCHEMES, known};
 use weighbridge::{DType, OpenOptions, Stores, Weight};
 
 use crate::common::fixtures::Fixture;
@@ -122,7 +123,7 @@ fn page(table: &Table) -> String {
         "\n## Recognised, not decoded\n\n| variant | what it is | instead |\n|---|---|---|\n",
     );
     let mut seen = BTreeSet::new();
-    for (name, title, instead) in weighbridge::internals::schemes::known::kinds() {
+    for (name, title, instead) in known::kinds(SCHEMES) {
         if seen.insert((name, title)) {
             writeln!(page, "| {name} | {title} | {instead} |").unwrap();
         }

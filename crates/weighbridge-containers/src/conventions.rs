@@ -10,6 +10,8 @@
 /// What a format says about its files.
 #[derive(Debug)]
 pub struct Conventions {
+    /// The name of the format in reports; if it can be written, the extension of its files too.
+    pub name: &'static str,
     /// What people call the format.
     pub label: &'static str,
     /// What a file is that has one of the extensions, and how it begins: finishes "its name
@@ -55,13 +57,14 @@ pub const USUAL_HEADER: u64 = 128 << 10;
 
 impl Conventions {
     /// A format whose files are models of their own, whatever they are called.
-    #[must_use]
     pub const fn new(
+        name: &'static str,
         label: &'static str,
         promise: &'static str,
         extensions: &'static [Extension],
     ) -> Self {
         Self {
+            name,
             label,
             promise,
             magic: &[],
@@ -80,32 +83,27 @@ impl Conventions {
     }
 
     /// Its extension of that name, in any letter case.
-    #[must_use]
     pub fn extension(&self, name: &str) -> Option<&'static Extension> {
         self.extensions.iter().find(|extension| extension.name.eq_ignore_ascii_case(name))
     }
 
     /// Whether files of this format can begin so.
-    #[must_use]
     pub fn can_begin(&self, head: &[u8]) -> bool {
         self.magic.iter().any(|magic| magic.fits(head))
     }
 
     /// How early a stem comes in a directory; 0 is first.
-    #[must_use]
     pub fn stem_rank(&self, stem: &str) -> usize {
         let fits = |patterns: &&[&str]| any_fits(patterns, stem);
         self.stems.iter().position(fits).unwrap_or(self.stems.len())
     }
 
     /// Whether a file of that stem is no weights, although it has the extension.
-    #[must_use]
     pub fn is_not_weights(&self, stem: &str) -> bool {
         self.not_weights.iter().any(|patterns| any_fits(patterns, stem))
     }
 
     /// Whether a stem is one of those that come first.
-    #[must_use]
     pub fn knows_beginning(&self, stem: &str) -> bool {
         let begins = |pattern: &&str| stem.starts_with(pattern.trim_end_matches('*'));
         self.stems.iter().copied().flatten().any(begins)
@@ -128,20 +126,17 @@ pub struct Extension {
 
 impl Extension {
     /// An extension that is the format's own.
-    #[must_use]
     pub const fn new(name: &'static str, configs: Configs) -> Self {
         Self { name, configs, listed: true, shared: false }
     }
 
     /// Others use it as well.
-    #[must_use]
     pub const fn shared(mut self) -> Self {
         self.shared = true;
         self
     }
 
     /// Files of a directory are not taken for weights by it.
-    #[must_use]
     pub const fn unlisted(mut self) -> Self {
         self.listed = false;
         self
@@ -170,13 +165,11 @@ pub struct Magic {
 
 impl Magic {
     /// Bytes at the start of a file.
-    #[must_use]
     pub const fn start(bytes: &'static [u8]) -> Self {
         Self { offset: 0, bytes }
     }
 
     /// Whether a file that begins with `head` has them.
-    #[must_use]
     pub fn fits(&self, head: &[u8]) -> bool {
         head.get(self.offset..).is_some_and(|rest| rest.starts_with(self.bytes))
     }
@@ -197,7 +190,6 @@ pub struct Signature {
 }
 
 /// Whether one of the patterns fits a stem.
-#[must_use]
 pub fn any_fits(patterns: &[&str], stem: &str) -> bool {
     patterns.iter().any(|pattern| fits(pattern, stem))
 }

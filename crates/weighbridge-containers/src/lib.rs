@@ -11,8 +11,10 @@ use weighbridge_core::{
     blocks, catalog, cursor, dtype, error, inflate, input, limits, source, text,
 };
 
-use crate::catalog::Catalog;
-use crate::error::Result;
+use std::collections::HashSet;
+
+use crate::catalog::{Catalog, Finding, Run};
+use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Budget;
 use crate::source::{Format, FormatRules};
@@ -33,11 +35,26 @@ pub use table::{
     by_extension, by_preference, is_index, is_not_weights, is_weights_or_index, labels,
     weight_extensions,
 };
+use writing::Writer;
 
 /// Every format that can be read, in the order they are asked. Detection is by content, so the
 /// order only matters between formats that both answer [`Recognition::Likely`].
 pub static CONTAINERS: &[&dyn Container] =
     &[&apr::Apr, &gguf::Gguf, &npz::Npz, &npz::Npy, &pth::Pth, &safetensors::Safetensors];
+
+/// Every format that can be written. A new one is a line here.
+pub static WRITERS: &[&dyn Writer] =
+    &[&safetensors::Safetensors, &gguf::Gguf, &npz::Npz, &npz::Npy];
+
+/// The writer of a format, by the format's name or by a file's extension.
+pub fn writer(name: &str) -> Option<&'static dyn Writer> {
+    WRITERS.iter().copied().find(|writer| writer.format().eq_ignore_ascii_case(name))
+}
+
+/// The writer of an output whose name does not say in which format it is.
+pub fn usual_writer() -> &'static dyn Writer {
+    &safetensors::Safetensors
+}
 
 /// How sure a container is that a file is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +77,6 @@ pub struct Probe<'a> {
 
 impl Probe<'_> {
     /// Whether the file has an extension of these, in any letter case.
-    #[must_use]
     pub fn is_named_as(&self, conventions: &Conventions) -> bool {
         let extension = self.input.name().extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|extension| conventions.extension(extension).is_some())
@@ -85,7 +101,9 @@ pub struct Opening<'a> {
 /// A file format.
 pub trait Container: FormatRules {
     /// Its name in reports.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.conventions().name
+    }
 
     /// How its files are named, found and told apart.
     fn conventions(&self) -> &'static Conventions;
@@ -98,7 +116,6 @@ pub trait Container: FormatRules {
 }
 
 /// What a source needs to know of a container.
-#[must_use]
 pub fn format_of(container: &'static dyn Container) -> Format {
     Format { name: container.name(), rules: container }
 }
@@ -116,16 +133,34 @@ pub fn recognize(input: &Input) -> Result<Option<(&'static dyn Container, Recogn
     Ok(best.map(|(recognition, _, container)| (container, recognition)))
 }
 
+/// A stretch without its first bytes.
+fn advanced(run: Run, by: u64) -> Option<Run> {
+    Some(match run {
+        Run::At(offset) => Run::At(offset.checked_add(by)?),
+        Run::Inside { member, offset } => Run::Inside { member, offset: offset.checked_add(by)? },
+        other @ (Run::Inline { .. } | Run::Nowhere) => other,
+    })
+}
+
+/// Refuses two tensors of one name.
+fn refuse_duplicates(catalog: &Catalog) -> Result<()> {
+    let hasher = foldhash::fast::RandomState::default();
+    let mut names = HashSet::with_capacity_and_hasher(catalog.tensors.len(), hasher);
+    match catalog.tensors.iter().find(|tensor| !names.insert(&*tensor.name)) {
+        Some(twice) => {
+            Err(Error::malformed("the name occurs twice in the header").in_tensor(&twice.name))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Lists the tensors whose bytes lie beyond the end of a file that was cut short, after one line
 /// about all of them if there are several.
 pub fn note_truncation(catalog: &mut Catalog, len: u64) {
-    use crate::catalog::{Finding, Run};
     let first = catalog.findings.len();
     let (mut whole, mut last) = (0u64, len);
     for tensor in &catalog.tensors {
-        let Run::At(start) = tensor.place.run else {
-            continue;
-        };
+        let Run::At(start) = tensor.place.run else { continue };
         let end = start.saturating_add(tensor.bytes);
         if end > len && tensor.bytes > 0 {
             let missing = end.saturating_sub(len).min(tensor.bytes);

@@ -4,7 +4,6 @@ use super::conventions::{Conventions, Extension, Signature};
 use super::{CONTAINERS, Container};
 
 /// What every format says about its files, the one that a directory prefers first.
-#[must_use]
 pub fn by_preference() -> Vec<&'static Conventions> {
     let mut all: Vec<_> = CONTAINERS.iter().map(|container| container.conventions()).collect();
     all.sort_by_key(|conventions| conventions.preference);
@@ -12,13 +11,11 @@ pub fn by_preference() -> Vec<&'static Conventions> {
 }
 
 /// What people call the formats that can be read.
-#[must_use]
 pub fn labels() -> Vec<&'static str> {
     by_preference().iter().map(|conventions| conventions.label).collect()
 }
 
 /// The extensions that files with weights have.
-#[must_use]
 pub fn weight_extensions() -> Vec<&'static str> {
     let listed = |conventions: &'static Conventions| {
         conventions.extensions.iter().filter(|extension| extension.listed)
@@ -27,7 +24,6 @@ pub fn weight_extensions() -> Vec<&'static str> {
 }
 
 /// The format whose files have an extension, in any letter case.
-#[must_use]
 pub fn by_extension(name: &str) -> Option<(&'static dyn Container, &'static Extension)> {
     CONTAINERS
         .iter()
@@ -40,13 +36,11 @@ pub fn look_alikes() -> impl Iterator<Item = &'static Signature> {
 }
 
 /// Whether a file of that name holds weights, or says which files do.
-#[must_use]
 pub fn is_weights_or_index(name: &str) -> bool {
     extension_of(name).is_some_and(|extension| extension.listed) || is_index(name)
 }
 
 /// Whether a file has the extension of weights and is something else that training leaves behind.
-#[must_use]
 pub fn is_not_weights(name: &str) -> bool {
     let name = name.to_lowercase();
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
@@ -60,7 +54,6 @@ fn extension_of(name: &str) -> Option<&'static Extension> {
 }
 
 /// Whether a file name is that of an index.
-#[must_use]
 pub fn is_index(name: &str) -> bool {
     CONTAINERS.iter().any(|container| container.conventions().index_stem(name).is_some())
 }
@@ -68,7 +61,6 @@ pub fn is_index(name: &str) -> bool {
 impl Conventions {
     /// The stem of the files that an index is for, and whether they are a variant:
     /// `model` of `model.safetensors.index.json` and of `model.safetensors.index.fp16.json`.
-    #[must_use]
     pub fn index_stem<'a>(&self, name: &'a str) -> Option<(&'a str, bool)> {
         let stem = name.strip_suffix(".json").filter(|_| self.indexed)?;
         self.extensions.iter().filter(|extension| extension.listed).find_map(|extension| {

@@ -4,25 +4,10 @@
 //! data exists. Formats with checksums (the CRC of an archive's members) leave gaps for them, which
 //! are filled in when all tiles of a tensor have been seen.
 
+use crate::Container;
 use crate::catalog::Value;
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
-
-/// Every format that can be written. A new one is a line here.
-pub static WRITERS: &[&dyn Writer] =
-    &[&super::safetensors::Safetensors, &super::gguf::Gguf, &super::npz::Npz, &super::npz::Npy];
-
-/// The writer of a format, by the format's name or by a file's extension.
-#[must_use]
-pub fn writer(name: &str) -> Option<&'static dyn Writer> {
-    WRITERS.iter().copied().find(|writer| writer.format().eq_ignore_ascii_case(name))
-}
-
-/// The writer of an output whose name does not say in which format it is.
-#[must_use]
-pub fn usual_writer() -> &'static dyn Writer {
-    &super::safetensors::Safetensors
-}
 
 /// A tensor to be written.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +33,6 @@ pub enum MetadataValue {
 
 impl MetadataValue {
     /// The value, unless it is raw.
-    #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match self {
             Self::Value(value) => Some(value),
@@ -99,7 +83,6 @@ pub struct Fixed {
 
 impl Fixed {
     /// Bytes without checksums.
-    #[must_use]
     pub fn new(at: u64, bytes: Vec<u8>) -> Self {
         Self { at, bytes, checksums: Vec::new() }
     }
@@ -117,9 +100,11 @@ pub enum Holds {
 }
 
 /// A format that can be written.
-pub trait Writer: Sync {
+pub trait Writer: Container {
     /// Its name, which is that of its container and the extension of its files.
-    fn format(&self) -> &'static str;
+    fn format(&self) -> &'static str {
+        self.name()
+    }
 
     /// Why a tensor cannot be written, if it cannot.
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String>;

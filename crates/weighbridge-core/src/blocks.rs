@@ -12,6 +12,8 @@ pub struct Block {
     pub id: u32,
     /// ggml's name.
     pub name: &'static str,
+    /// llama.cpp's number for a file whose matrices have mostly this type.
+    pub file_type: Option<u64>,
     /// Elements in a block.
     pub elements: u32,
     /// Bytes in a block.
@@ -61,20 +63,17 @@ impl PartialEq for Block {
 
 impl Block {
     /// The block type with this GGUF number.
-    #[must_use]
     pub fn from_id(id: u32) -> Option<&'static Self> {
         BLOCKS.iter().find(|block| block.id == id && block.standing != Standing::Apr)
     }
 
     /// The block type of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<&'static Self> {
         BLOCKS.iter().find(|block| block.name == name)
     }
 
     /// Bytes of a tensor of `rows` rows of `columns` elements; `None` if a row is not made of
     /// whole blocks or the count overflows.
-    #[must_use]
     pub fn bytes_for(&self, rows: u64, columns: u64) -> Option<u64> {
         if !columns.is_multiple_of(self.elements.into()) {
             return None;
@@ -89,7 +88,6 @@ impl Block {
     ///
     /// Where padded rows and flat blocks take the same size, a matrix has padded rows, unless the
     /// type is APR's own, which is always flat.
-    #[must_use]
     pub fn tiling(&self, shape: &[u64], bytes: u64) -> Option<Tiling> {
         let elements = element_count(shape)?;
         let columns = shape.last().copied().unwrap_or(1);
@@ -120,57 +118,59 @@ impl Block {
 const fn row(
     id: u32,
     name: &'static str,
+    file_type: Option<u64>,
     elements: u32,
     bytes: u32,
     words: &'static [(u16, u8, u16)],
 ) -> Block {
-    Block { id, name, elements, bytes, row_header: 0, words, standing: Standing::Current }
+    let standing = Standing::Current;
+    Block { id, name, file_type, elements, bytes, row_header: 0, words, standing }
 }
 
 const fn removed(id: u32, name: &'static str, elements: u32, bytes: u32) -> Block {
-    Block { id, name, elements, bytes, row_header: 0, words: &[], standing: Standing::Removed }
+    Block { standing: Standing::Removed, ..row(id, name, None, elements, bytes, &[]) }
 }
 
 const fn ik(id: u32, name: &'static str, elements: u32, bytes: u32, row_header: u32) -> Block {
-    Block { id, name, elements, bytes, row_header, words: &[], standing: Standing::IkLlama }
+    Block { row_header, standing: Standing::IkLlama, ..row(id, name, None, elements, bytes, &[]) }
 }
 
 const fn apr(id: u32, name: &'static str, elements: u32, bytes: u32) -> Block {
-    Block { id, name, elements, bytes, row_header: 0, words: &[], standing: Standing::Apr }
+    Block { standing: Standing::Apr, ..row(id, name, None, elements, bytes, &[]) }
 }
 
 /// Every block type, by number.
 pub static BLOCKS: &[Block] = &[
-    row(2, "Q4_0", 32, 18, &[(0, 2, 1)]),
-    row(3, "Q4_1", 32, 20, &[(0, 2, 2)]),
-    row(6, "Q5_0", 32, 22, &[(0, 2, 1), (2, 4, 1)]),
-    row(7, "Q5_1", 32, 24, &[(0, 2, 2), (4, 4, 1)]),
-    row(8, "Q8_0", 32, 34, &[(0, 2, 1)]),
-    row(9, "Q8_1", 32, 36, &[(0, 2, 2)]),
-    row(10, "Q2_K", 256, 84, &[(80, 2, 2)]),
-    row(11, "Q3_K", 256, 110, &[(108, 2, 1)]),
-    row(12, "Q4_K", 256, 144, &[(0, 2, 2)]),
-    row(13, "Q5_K", 256, 176, &[(0, 2, 2)]),
-    row(14, "Q6_K", 256, 210, &[(208, 2, 1)]),
-    row(15, "Q8_K", 256, 292, &[(0, 4, 1), (260, 2, 16)]),
-    row(16, "IQ2_XXS", 256, 66, &[(0, 2, 1), (2, 4, 16)]),
-    row(17, "IQ2_XS", 256, 74, &[(0, 2, 33)]),
-    row(18, "IQ3_XXS", 256, 98, &[(0, 2, 1), (66, 4, 8)]),
-    row(19, "IQ1_S", 256, 50, &[(0, 2, 1), (34, 2, 8)]),
-    row(20, "IQ4_NL", 32, 18, &[(0, 2, 1)]),
-    row(21, "IQ3_S", 256, 110, &[(0, 2, 1)]),
-    row(22, "IQ2_S", 256, 82, &[(0, 2, 1)]),
-    row(23, "IQ4_XS", 256, 136, &[(0, 2, 2)]),
-    row(29, "IQ1_M", 256, 56, &[(48, 2, 4)]),
+    row(2, "Q4_0", Some(2), 32, 18, &[(0, 2, 1)]),
+    row(3, "Q4_1", Some(3), 32, 20, &[(0, 2, 2)]),
+    row(6, "Q5_0", Some(8), 32, 22, &[(0, 2, 1), (2, 4, 1)]),
+    row(7, "Q5_1", Some(9), 32, 24, &[(0, 2, 2), (4, 4, 1)]),
+    row(8, "Q8_0", Some(7), 32, 34, &[(0, 2, 1)]),
+    row(9, "Q8_1", None, 32, 36, &[(0, 2, 2)]),
+    row(10, "Q2_K", Some(10), 256, 84, &[(80, 2, 2)]),
+    row(11, "Q3_K", Some(12), 256, 110, &[(108, 2, 1)]),
+    row(12, "Q4_K", Some(15), 256, 144, &[(0, 2, 2)]),
+    row(13, "Q5_K", Some(17), 256, 176, &[(0, 2, 2)]),
+    row(14, "Q6_K", Some(18), 256, 210, &[(208, 2, 1)]),
+    row(15, "Q8_K", None, 256, 292, &[(0, 4, 1), (260, 2, 16)]),
+    row(16, "IQ2_XXS", Some(19), 256, 66, &[(0, 2, 1), (2, 4, 16)]),
+    row(17, "IQ2_XS", Some(20), 256, 74, &[(0, 2, 33)]),
+    row(18, "IQ3_XXS", Some(23), 256, 98, &[(0, 2, 1), (66, 4, 8)]),
+    row(19, "IQ1_S", Some(24), 256, 50, &[(0, 2, 1), (34, 2, 8)]),
+    row(20, "IQ4_NL", Some(25), 32, 18, &[(0, 2, 1)]),
+    row(21, "IQ3_S", Some(26), 256, 110, &[(0, 2, 1)]),
+    row(22, "IQ2_S", Some(28), 256, 82, &[(0, 2, 1)]),
+    row(23, "IQ4_XS", Some(30), 256, 136, &[(0, 2, 2)]),
+    row(29, "IQ1_M", Some(31), 256, 56, &[(48, 2, 4)]),
     removed(31, "Q4_0_4_4", 32, 18),
     removed(32, "Q4_0_4_8", 32, 18),
     removed(33, "Q4_0_8_8", 32, 18),
-    row(34, "TQ1_0", 256, 54, &[(52, 2, 1)]),
-    row(35, "TQ2_0", 256, 66, &[(64, 2, 1)]),
-    row(39, "MXFP4", 32, 17, &[]),
-    row(40, "NVFP4", 64, 36, &[]),
-    row(41, "Q1_0", 128, 18, &[(0, 2, 1)]),
-    row(42, "Q2_0", 64, 18, &[(0, 2, 1)]),
+    row(34, "TQ1_0", Some(36), 256, 54, &[(52, 2, 1)]),
+    row(35, "TQ2_0", Some(37), 256, 66, &[(64, 2, 1)]),
+    row(39, "MXFP4", Some(38), 32, 17, &[]),
+    row(40, "NVFP4", Some(39), 64, 36, &[]),
+    row(41, "Q1_0", Some(40), 128, 18, &[(0, 2, 1)]),
+    row(42, "Q2_0", Some(41), 64, 18, &[(0, 2, 1)]),
     apr(128, "APR_Q4", 32, 18),
     ik(133, "Q6_0", 32, 26, 0),
     ik(134, "IQ1_BN", 64, 13, 2),

@@ -22,7 +22,6 @@ pub struct Bounds {
 
 impl Bounds {
     /// Whether a number lies within these bounds.
-    #[must_use]
     pub fn contains(&self, number: f32) -> bool {
         self.low <= number && number <= self.high
     }
@@ -50,7 +49,6 @@ pub struct Candidates<'a> {
 impl Candidates<'_> {
     /// Some of them.
     #[inline(always)]
-    #[must_use]
     pub fn part(&self, range: Range<usize>) -> Self {
         let [stored, originals] =
             [self.stored, self.originals].map(|side| side.get(range.clone()).unwrap_or_default());
@@ -122,10 +120,7 @@ impl Levels<'_> {
     /// called within a [`Task`].
     #[inline(always)]
     pub fn count_outside(&self, isa: impl Isa, candidates: Candidates<'_>) -> u32 {
-        match self.hold_all(isa, candidates) {
-            true => 0,
-            false => self.count_in_full(candidates),
-        }
+        if self.hold_all(isa, candidates) { 0 } else { self.count_in_full(candidates) }
     }
 
     #[inline(always)]

@@ -258,8 +258,7 @@ const AMBIGUOUS: &str = "ambiguous";
 impl Finding {
     /// A finding about one tensor.
     pub fn of(tensor: &str, kind: &'static str, message: impl Into<String>) -> Self {
-        debug_assert!(KINDS.contains(&kind), "{kind} is not in the table of kinds");
-        Self { tensor: Some(tensor.to_owned()), kind, message: message.into() }
+        Self { tensor: Some(tensor.to_owned()), ..Self::general(kind, message) }
     }
 
     /// A finding about the whole file.

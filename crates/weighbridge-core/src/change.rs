@@ -14,7 +14,6 @@ pub enum Change {
 
 impl Change {
     /// A number after the change, computed in f32. An exponential is rounded once.
-    #[must_use]
     pub fn of(self, number: f32) -> f32 {
         match self {
             Self::None => number,
@@ -25,7 +24,6 @@ impl Change {
     }
 
     /// The same in double precision.
-    #[must_use]
     pub fn of_double(self, number: f64) -> f64 {
         match self {
             Self::None => number,

@@ -45,6 +45,7 @@ macro_rules! numbers {
     ($($name:ident: $type:ty),*) => {
         $(
             #[doc = concat!("The next `", stringify!($type), "`; `what` names it in messages.")]
+            #[inline]
             pub fn $name(&mut self, what: &str) -> Result<$type> {
                 const WIDTH: usize = size_of::<$type>();
                 let endian = self.endian;
@@ -61,20 +62,17 @@ macro_rules! numbers {
 
 impl<'a> Cursor<'a> {
     /// A cursor at `position`.
-    #[must_use]
     pub fn new(input: &'a Input, position: u64, endian: Endian) -> Self {
         let lent = input.lent();
         Self { input, lent, position, buffer: Vec::new(), buffer_start: 0, endian }
     }
 
     /// Where the next byte comes from.
-    #[must_use]
     pub fn position(&self) -> u64 {
         self.position
     }
 
     /// The byte order in use.
-    #[must_use]
     pub fn endian(&self) -> Endian {
         self.endian
     }
@@ -131,9 +129,7 @@ impl<'a> Cursor<'a> {
             None => (&self.buffer[..], self.buffer_start),
         };
         let at = self.position.checked_sub(start).and_then(|at| usize::try_from(at).ok());
-        let Some(ready) = at.and_then(|at| bytes.get(at..)) else {
-            return 0;
-        };
+        let Some(ready) = at.and_then(|at| bytes.get(at..)) else { return 0 };
         let ready = match self.lent {
             // A cold map would be faulted in page by page, each waiting for the disk.
             Some(_) if count >= LONG_WALK => {
@@ -154,10 +150,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `len` bytes; `what` names them in messages.
+    #[inline]
     pub fn take(&mut self, len: usize, what: &str) -> Result<&[u8]> {
-        let start = self.position;
         if let Some(all) = self.lent {
-            let from = usize::try_from(start).ok();
+            let from = usize::try_from(self.position).ok();
             let bytes = from.and_then(|from| all.get(from..from.checked_add(len)?));
             return match bytes {
                 Some(bytes) => {
@@ -167,7 +163,12 @@ impl<'a> Cursor<'a> {
                 None => Err(self.cut_short(len as u64, what)),
             };
         }
-        let buffered = start.checked_sub(self.buffer_start).and_then(|at| usize::try_from(at).ok());
+        self.take_buffered(len, what)
+    }
+
+    fn take_buffered(&mut self, len: usize, what: &str) -> Result<&[u8]> {
+        let buffered = self.position.checked_sub(self.buffer_start);
+        let buffered = buffered.and_then(|at| usize::try_from(at).ok());
         let ready =
             buffered.filter(|&at| at.checked_add(len).is_some_and(|to| to <= self.buffer.len()));
         let at = match ready {
@@ -216,12 +217,8 @@ fn walk<const W: usize>(bytes: &[u8], count: u64, length: impl Fn([u8; W]) -> u6
     let mut rest = bytes;
     let mut walked = 0;
     while walked < count {
-        let Some((prefix, tail)) = rest.split_first_chunk::<W>() else {
-            break;
-        };
-        let Ok(len) = usize::try_from(length(*prefix)) else {
-            break;
-        };
+        let Some((prefix, tail)) = rest.split_first_chunk::<W>() else { break };
+        let Ok(len) = usize::try_from(length(*prefix)) else { break };
         let Some(next) = tail.get(len..) else { break };
         rest = next;
         walked += 1;

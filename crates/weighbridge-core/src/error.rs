@@ -27,7 +27,7 @@ pub enum ErrorKind {
     Malformed,
     /// The file is fine, but this version cannot do what was asked of it.
     Unsupported,
-    /// Going on would cost more than [`Limits`](crate::Limits) allow.
+    /// Going on would cost more than [`Limits`](crate::limits::Limits) allow.
     Limit,
     /// The call itself makes no sense: no such tensor, a buffer of the wrong length.
     Usage,

@@ -32,7 +32,6 @@ enum State {
 
 impl Inflater {
     /// At the start of a member.
-    #[must_use]
     pub fn new(member: &Member) -> Self {
         Self {
             member: member.clone(),
@@ -49,13 +48,11 @@ impl Inflater {
     }
 
     /// Whether everything has been read, and has the checksum that the archive states.
-    #[must_use]
     pub fn is_at_end(&self) -> bool {
         self.produced == self.member.size
     }
 
     /// The offset in the contents that is read next.
-    #[must_use]
     pub fn position(&self) -> u64 {
         self.produced
     }

@@ -25,6 +25,7 @@ pub mod stop;
 pub mod sys;
 pub mod text;
 pub mod unpack;
+pub mod view;
 
 pub use config::Config;
 pub use dtype::{DType, StoredType};

@@ -14,10 +14,6 @@ pub const MOST_EXPANSION: u64 = 1000;
 /// Bounds on what opening and reading a model may cost.
 ///
 /// The defaults open every real model we know of and keep a hostile file from hurting.
-///
-/// ```
-/// let limits = weighbridge::Limits::default().max_items(10_000).max_allocation(1 << 20);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -51,14 +47,18 @@ impl Default for Limits {
     }
 }
 
+/// Gives options methods that set a field each: `name(value: Type) field = value;`.
+#[macro_export]
 macro_rules! setters {
-    ($($name:ident: $type:ty),*) => {
-        impl Limits {
+    ($options:ty: $(
+        $(#[$about:meta])* $name:ident($value:ident: $type:ty) $($field:ident).+ = $set:expr;
+    )*) => {
+        impl $options {
             $(
-                #[doc = concat!("The same limits with another `", stringify!($name), "`.")]
+                $(#[$about])*
                 #[must_use]
-                pub fn $name(mut self, value: $type) -> Self {
-                    self.$name = value;
+                pub fn $name(mut self, $value: $type) -> Self {
+                    self.$($field).+ = $set;
                     self
                 }
             )*
@@ -66,10 +66,25 @@ macro_rules! setters {
     };
 }
 
-setters!(
-    max_allocation: u64, max_total: u64, max_items: u64, max_depth: u32, max_ratio: u64,
-    max_pickle_steps: u64
-);
+setters! { Limits:
+    /// These limits with another `max_allocation`.
+    max_allocation(value: u64) max_allocation = value;
+
+    /// These limits with another `max_total`.
+    max_total(value: u64) max_total = value;
+
+    /// These limits with another `max_items`.
+    max_items(value: u64) max_items = value;
+
+    /// These limits with another `max_depth`.
+    max_depth(value: u32) max_depth = value;
+
+    /// These limits with another `max_ratio`.
+    max_ratio(value: u64) max_ratio = value;
+
+    /// These limits with another `max_pickle_steps`.
+    max_pickle_steps(value: u64) max_pickle_steps = value;
+}
 
 /// The running account of one open: what the limits allow, less what was spent.
 #[derive(Debug)]
@@ -81,13 +96,11 @@ pub struct Budget {
 
 impl Budget {
     /// A fresh account.
-    #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { limits, bytes: AtomicU64::new(0), items: AtomicU64::new(0) }
     }
 
     /// The limits this account is held to.
-    #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -111,58 +124,50 @@ impl Budget {
     }
 
     fn check_total(&self, bytes: u64, what: &str) -> Result<()> {
-        match bytes > self.limits.max_total {
-            true => Err(over("bytes in all", bytes, self.limits.max_total, what)
-                .remedy(Remedy::RaiseLimit("max_total"))),
-            false => Ok(()),
-        }
+        within("max_total", self.limits.max_total, bytes, "bytes in all", what)
     }
 
     /// Call before reserving a short-lived buffer of `bytes`.
     pub fn check_allocation(&self, bytes: u64, what: &str) -> Result<()> {
-        if bytes > self.limits.max_allocation {
-            return Err(over("bytes at once", bytes, self.limits.max_allocation, what)
-                .remedy(Remedy::RaiseLimit("max_allocation")));
-        }
-        Ok(())
+        within("max_allocation", self.limits.max_allocation, bytes, "bytes at once", what)
     }
 
     /// Call before taking up `count` more items; `what` names them ("tensors").
     pub fn items(&self, count: u64, what: &str) -> Result<()> {
         let before = self.items.fetch_add(count, Ordering::Relaxed);
-        if before.saturating_add(count) > self.limits.max_items {
-            return Err(over("items", before.saturating_add(count), self.limits.max_items, what)
-                .remedy(Remedy::RaiseLimit("max_items")));
-        }
-        Ok(())
+        within("max_items", self.limits.max_items, before.saturating_add(count), "items", what)
     }
 
     /// Call on entering a nested structure.
     pub fn depth(&self, depth: u32, what: &str) -> Result<()> {
-        if depth > self.limits.max_depth {
-            return Err(over("levels", u64::from(depth), self.limits.max_depth.into(), what)
-                .remedy(Remedy::RaiseLimit("max_depth")));
-        }
-        Ok(())
+        within("max_depth", self.limits.max_depth.into(), depth.into(), "levels", what)
     }
 
     /// Call before inflating `compressed` bytes to `size`.
     pub fn ratio(&self, compressed: u64, size: u64, what: &str) -> Result<()> {
         let most = compressed.max(1).saturating_mul(self.limits.max_ratio);
-        if size > most {
-            return Err(over("bytes after decompression", size, most, what)
-                .hint(
-                    "deflate never compresses this well; other compressions do where all values are \
-                     the same, and so does an archive that is meant to fill the memory",
-                )
-                .remedy(Remedy::RaiseLimit("max_ratio")));
-        }
-        Ok(())
+        within("max_ratio", most, size, "bytes after decompression", what).map_err(|error| {
+            error.hint(
+                "deflate never compresses this well; other compressions do where all values are \
+                 the same, and so does an archive that is meant to fill the memory",
+            )
+        })
     }
 }
 
-fn over(unit: &str, wanted: u64, limit: u64, what: &str) -> Error {
-    Error::limit(format!("{what} would take {wanted} {unit}, the limit is {limit}"))
+/// Refuses what is more than a limit.
+#[inline]
+fn within(limit: &'static str, most: u64, wanted: u64, unit: &str, what: &str) -> Result<()> {
+    if wanted > most {
+        return Err(over(limit, most, wanted, unit, what));
+    }
+    Ok(())
+}
+
+#[cold]
+fn over(limit: &'static str, most: u64, wanted: u64, unit: &str, what: &str) -> Error {
+    Error::limit(format!("{what} would take {wanted} {unit}, the limit is {most}"))
+        .remedy(Remedy::RaiseLimit(limit))
 }
 
 #[cfg(test)]

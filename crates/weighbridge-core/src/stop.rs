@@ -5,11 +5,16 @@
 //! reading ends early: what tidies up after a stop must be waited for.
 
 use std::cell::RefCell;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
+
+/// What a mutex holds. A thread that panicked with it left it usable: all that is held so is whole
+/// after every step.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What a thread listens to. A thread hands it to those that it starts.
 #[derive(Clone, Default)]
@@ -23,7 +28,6 @@ thread_local! {
 }
 
 /// What this thread listens to.
-#[must_use]
 pub fn here() -> Listening {
     HERE.with_borrow(Clone::clone)
 }

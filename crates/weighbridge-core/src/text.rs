@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The text itself when it is harmless, otherwise a copy with the rest spelled out.
-#[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_harmless) {
         return Cow::Borrowed(text);
@@ -28,7 +27,6 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
 }
 
 /// Bytes as text, in which those that are not UTF-8 are spelled `\xNN`.
-#[must_use]
 pub fn spelled_out(bytes: &[u8]) -> String {
     bytes.utf8_chunks().fold(String::with_capacity(bytes.len()), |mut out, chunk| {
         out.push_str(chunk.valid());
@@ -40,7 +38,6 @@ pub fn spelled_out(bytes: &[u8]) -> String {
 }
 
 /// Harmless text cut to at most `limit` characters, with a mark where it was cut.
-#[must_use]
 pub fn shortened(text: &str, limit: usize) -> String {
     let mut cut = text.char_indices().skip(limit);
     match cut.next() {
@@ -52,7 +49,6 @@ pub fn shortened(text: &str, limit: usize) -> String {
 /// Whether a name, taken for that of a file, leads out of the folder it is meant for, on any system:
 /// `../x`, `/x`, `C:/x`, and the same with backslashes, which are separators on some. A zero byte
 /// counts too: what comes after it is not the name that everybody sees.
-#[must_use]
 pub fn leads_outside(name: &str) -> bool {
     let separators = ['/', '\\'];
     let drive =
@@ -62,7 +58,6 @@ pub fn leads_outside(name: &str) -> bool {
 }
 
 /// "a, b and c", with `last` for "and".
-#[must_use]
 pub fn listed<T: AsRef<str>>(words: &[T], last: &str) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match words.split_last() {
@@ -73,7 +68,6 @@ pub fn listed<T: AsRef<str>>(words: &[T], last: &str) -> String {
 }
 
 /// Whether a character can be shown as it is: no control, no mark that hides or reorders text.
-#[must_use]
 pub fn is_harmless(c: char) -> bool {
     let invisible_or_reordering = matches!(
         c,

@@ -10,7 +10,7 @@
 //! there is memory for them. A dictionary larger than the contents is never needed whole.
 
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bzip2::read::MultiBzDecoder;
 use lzma_rust2::LzmaReader;
@@ -20,6 +20,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use crate::catalog::{Compression, Member};
 use crate::error::{Error, Remedy, Result};
 use crate::input::Input;
+use crate::stop::lock;
 
 /// The smallest dictionary that the decoder works with.
 const LEAST_DICTIONARY: u64 = 4096;
@@ -59,7 +60,7 @@ impl Unpacker {
     /// Reads some bytes; none at the end.
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize> {
         self.reader.read(out).map_err(|error| {
-            let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let failure = lock(&self.failure).take();
             failure.unwrap_or_else(|| match error.downcast::<Error>() {
                 Ok(error) => error,
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -84,7 +85,7 @@ impl Read for Packed {
         let len = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());
         if let Err(error) = self.input.read_at(self.at, &mut out[..len]) {
             let text = error.to_string();
-            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            *lock(&self.failure) = Some(error);
             return Err(io::Error::other(text));
         }
         self.at = self.at.saturating_add(len as u64);

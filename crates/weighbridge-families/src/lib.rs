@@ -1,8 +1,11 @@
 //! Model families: which tensor of one naming is which of another, what the metadata of their files
 //! says, and their tokenizers.
 
+pub mod families;
 pub mod names;
+#[cfg(test)]
+mod testing;
 pub mod tokenizer;
 
 // The ground, under its own names.
-use weighbridge_core::{catalog, change, config, error, text};
+use weighbridge_core::{catalog, change, config, error, text, view};

@@ -32,6 +32,8 @@ mod _weighbridge {
         Model, open_buffer, open_descriptor, open_file_object, open_path, open_paths, open_pipeline,
     };
     #[pymodule_export]
+    use crate::opening::schemes;
+    #[pymodule_export]
     use crate::tensor::Tensor;
     #[pymodule_export]
     use crate::verbs::{convert, dequantize, diff, quantize, quantizers, verify};

@@ -15,8 +15,7 @@ use weighbridge::{Error, OpenOptions};
 use crate::buffer::Readable;
 use crate::errors;
 use crate::file_object::FileObject;
-use crate::opening::OpenWishes;
-use crate::options::select;
+use crate::options::{Asked, select};
 use crate::run::{briefly, briefly_if_near};
 use crate::values;
 use crate::weight::Weight;
@@ -194,19 +193,15 @@ fn is_far(path: &Path) -> bool {
 
 /// Opens what a path or a name stands for.
 #[pyfunction]
-pub(crate) fn open_path(py: Python<'_>, path: PathBuf, wishes: OpenWishes) -> PyResult<Model> {
-    let options = wishes.options(py)?;
+pub(crate) fn open_path(py: Python<'_>, path: PathBuf, asked: Asked<'_>) -> PyResult<Model> {
+    let options = asked.opening()?;
     briefly_if_near(py, is_far(&path), || options.open(path)).map(Model::new)
 }
 
 /// Opens each model of a place that holds several.
 #[pyfunction]
-pub(crate) fn open_paths(
-    py: Python<'_>,
-    path: PathBuf,
-    wishes: OpenWishes,
-) -> PyResult<Vec<Model>> {
-    let options = wishes.options(py)?;
+pub(crate) fn open_paths(py: Python<'_>, path: PathBuf, asked: Asked<'_>) -> PyResult<Vec<Model>> {
+    let options = asked.opening()?;
     let models = briefly_if_near(py, is_far(&path), || options.open_all(path))?;
     Ok(models.into_iter().map(Model::new).collect())
 }
@@ -216,9 +211,9 @@ pub(crate) fn open_paths(
 pub(crate) fn open_pipeline(
     py: Python<'_>,
     path: PathBuf,
-    wishes: OpenWishes,
+    asked: Asked<'_>,
 ) -> PyResult<Option<Vec<Model>>> {
-    let options = wishes.options(py)?;
+    let options = asked.opening()?;
     let models = briefly_if_near(py, is_far(&path), || match path.is_dir() || !path.exists() {
         true => options.open_pipeline(path),
         false => Ok(None),
@@ -232,9 +227,9 @@ pub(crate) fn open_buffer(
     py: Python<'_>,
     object: &Bound<'_, PyAny>,
     name: &str,
-    wishes: OpenWishes,
+    asked: Asked<'_>,
 ) -> PyResult<Model> {
-    let options = wishes.options(py)?;
+    let options = asked.opening()?;
     if let Ok(bytes) = object.cast::<PyBytes>() {
         let bytes = PyBackedBytes::from(bytes.clone());
         return briefly(py, || options.open_bytes(bytes, name)).map(Model::new);
@@ -249,9 +244,9 @@ pub(crate) fn open_file_object(
     py: Python<'_>,
     object: Py<PyAny>,
     name: &str,
-    wishes: OpenWishes,
+    asked: Asked<'_>,
 ) -> PyResult<Model> {
-    let options = wishes.options(py)?;
+    let options = asked.opening()?;
     briefly(py, || options.open_reader(FileObject(object), name)).map(Model::new)
 }
 
@@ -262,11 +257,11 @@ pub(crate) fn open_descriptor(
     py: Python<'_>,
     descriptor: i32,
     name: &str,
-    wishes: OpenWishes,
+    asked: Asked<'_>,
 ) -> PyResult<Model> {
     #[cfg(unix)]
     {
-        let options: OpenOptions = wishes.options(py)?;
+        let options: OpenOptions = asked.opening()?;
         let failed = |error| Error::io(error, "cannot open").in_file(Path::new(name));
         // SAFETY: the caller holds the file object whose descriptor this is until the call returns.
         let borrowed = unsafe { std::os::fd::BorrowedFd::borrow_raw(descriptor) };
@@ -280,7 +275,7 @@ pub(crate) fn open_descriptor(
     }
     #[cfg(not(unix))]
     {
-        let _ = (descriptor, name, wishes);
+        let _ = (descriptor, name, asked);
         Err(errors::usage(py, "files are not opened by their descriptors here", None))
     }
 }

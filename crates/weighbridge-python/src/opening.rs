@@ -1,71 +1,66 @@
-//! How models are opened, from dictionaries of Python.
+//! How models are opened, from the arguments of Python's functions.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use weighbridge::internals::PLACES;
 use weighbridge::{FileAccess, Limits, OpenOptions, Remote};
 
 use crate::errors;
-use crate::options::{Rules, expression, unknown};
+use crate::options::{Asked, expression, unknown};
 
-/// How a model is opened.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct OpenWishes {
-    mmap: bool,
-    #[pyo3(default)]
-    root: Option<String>,
-    #[pyo3(default)]
-    strict_pickle: bool,
-    #[pyo3(default)]
-    scheme: Rules,
-    #[pyo3(default)]
-    limits: BTreeMap<String, u64>,
-    #[pyo3(default)]
-    allow_http: bool,
-    #[pyo3(default)]
-    ca_file: Option<PathBuf>,
-    #[pyo3(default)]
-    timeout: Option<f64>,
-    #[pyo3(default)]
-    retries: Option<u32>,
+/// How addresses begin, before `://`.
+#[pyfunction]
+pub(crate) fn schemes() -> Vec<&'static str> {
+    PLACES
+        .iter()
+        .flat_map(|place| place.starts)
+        .filter_map(|start| start.strip_suffix("://"))
+        .collect()
 }
 
-impl OpenWishes {
-    pub(crate) fn options(&self, py: Python<'_>) -> PyResult<OpenOptions> {
-        let access = if self.mmap { FileAccess::Map } else { FileAccess::Read };
+impl Asked<'_> {
+    /// How a model is opened.
+    pub(crate) fn opening(&self) -> PyResult<OpenOptions> {
+        let is_mapped = self.take("mmap")?.unwrap_or(false);
         let mut options = OpenOptions::new()
-            .access(access)
-            .limits(self.limits(py)?)
-            .strict_pickle(self.strict_pickle)
-            .remote(self.remote(py)?);
-        for (text, says) in &self.scheme {
-            let matches = expression(py, text)?;
-            options = options.scheme(move |name| matches.is_match(name), says);
+            .access(if is_mapped { FileAccess::Map } else { FileAccess::Read })
+            .limits(self.opening_limits()?)
+            .strict_pickle(self.take("strict_pickle")?.unwrap_or(false))
+            .remote(self.remote()?);
+        for (text, says) in self.rules("scheme")? {
+            let matches = expression(self.py(), &text)?;
+            options = options.scheme(move |name| matches.is_match(name), &says);
         }
-        Ok(match &self.root {
-            Some(key) => options.root(key),
-            None => options,
-        })
+        if let Some(key) = self.text("root")? {
+            options = options.root(&key);
+        }
+        self.finish()?;
+        Ok(options)
     }
 
     /// How files elsewhere are reached.
-    fn remote(&self, py: Python<'_>) -> PyResult<Remote> {
+    fn remote(&self) -> PyResult<Remote> {
         let mut remote = Remote::default();
-        remote.allow_http = self.allow_http;
-        remote.ca_file = self.ca_file.clone();
-        if let Some(seconds) = self.timeout {
-            let wrong = |_| errors::usage(py, &format!("timeout {seconds} is no time"), None);
-            remote.timeout = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
-        }
-        remote.retries = self.retries.unwrap_or(remote.retries);
+        remote.allow_http = self.take("allow_http")?.unwrap_or(false);
+        remote.ca_file = self.path("ca_file")?;
+        remote.timeout = self.time("timeout")?.unwrap_or(remote.timeout);
+        remote.retries = self.take("retries")?.unwrap_or(remote.retries);
+        remote.max_wait = self.time("max_wait")?.unwrap_or(remote.max_wait);
         Ok(remote)
     }
 
-    fn limits(&self, py: Python<'_>) -> PyResult<Limits> {
-        self.limits.iter().try_fold(Limits::default(), |limits, (name, &value)| {
+    /// A number of seconds.
+    fn time(&self, name: &str) -> PyResult<Option<Duration>> {
+        let Some(seconds) = self.take::<f64>(name)? else { return Ok(None) };
+        let wrong = |_| errors::usage(self.py(), &format!("{name} {seconds} is no time"), None);
+        Duration::try_from_secs_f64(seconds).map(Some).map_err(wrong)
+    }
+
+    fn opening_limits(&self) -> PyResult<Limits> {
+        let given: BTreeMap<String, u64> = self.take("limits")?.unwrap_or_default();
+        given.iter().try_fold(Limits::default(), |limits, (name, &value)| {
             Ok(match &**name {
                 "max_allocation" => limits.max_allocation(value),
                 "max_total" => limits.max_total(value),
@@ -75,7 +70,7 @@ impl OpenWishes {
                 "max_pickle_steps" => limits.max_pickle_steps(value),
                 _ => {
                     let known = "max_allocation, max_total, max_items, max_depth, max_ratio, max_pickle_steps";
-                    return Err(unknown(py, "the limit", name, known));
+                    return Err(unknown(self.py(), "the limit", name, known));
                 }
             })
         })

@@ -1,10 +1,12 @@
-//! Options of the library from dictionaries of Python. Which keys there are is said by the
-//! signatures of the functions on top, so none is misspelt here unnoticed.
+//! Options of the library from the arguments of Python's verbs, one line each. What nobody takes is
+//! an error, so no name is misspelt here unnoticed.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use regex::{Regex, RegexBuilder};
 use weighbridge::catalog::Value;
 use weighbridge::ops::{
@@ -13,9 +15,6 @@ use weighbridge::ops::{
 use weighbridge::{DType, Select};
 
 use crate::errors;
-
-/// The type whose choices are kept where a size decides about the rest.
-const USUAL: &str = "Q4_K_M";
 
 /// Pairs of an expression and what it stands for, in their order.
 pub(crate) type Rules = Vec<(String, String)>;
@@ -122,306 +121,249 @@ impl Entry {
     }
 }
 
-/// How work is done.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct WorkWishes {
-    threads: Option<NonZeroUsize>,
-    #[pyo3(default)]
-    max_memory: Option<Size>,
+/// The arguments of a verb by their names.
+pub(crate) struct Asked<'py>(Bound<'py, PyDict>);
+
+/// Sets options by arguments: the name of each, the builder's method, and how its value is taken.
+macro_rules! set {
+    ($asked:ident, $options:ident, $($name:literal => $method:ident($take:ident)),+ $(,)?) => {
+        $(if let Some(value) = $asked.$take($name)? {
+            $options = $options.$method(value);
+        })+
+    };
 }
 
-impl WorkWishes {
-    pub(crate) fn limits(&self, py: Python<'_>) -> PyResult<impl Fn(&Work) -> Work + Send + use<>> {
-        let threads = self.threads;
-        let memory = self.max_memory.as_ref().map(|size| size.bytes(py)).transpose()?;
-        Ok(move |work: &Work| {
-            let mut work = work.clone();
-            if let Some(threads) = threads {
-                work = work.threads(threads);
-            }
-            if let Some(bytes) = memory {
-                work = work.max_memory(bytes);
-            }
-            work
+impl<'a, 'py> FromPyObject<'a, 'py> for Asked<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        // What is taken is taken out of a copy.
+        Ok(Self(object.cast::<PyDict>()?.copy()?))
+    }
+}
+
+impl<'py> Asked<'py> {
+    pub(crate) fn py(&self) -> Python<'py> {
+        self.0.py()
+    }
+
+    pub(crate) fn has(&self, name: &str) -> PyResult<bool> {
+        self.0.contains(name)
+    }
+
+    /// Takes an argument, so that it counts as understood.
+    pub(crate) fn take<T: for<'a> FromPyObject<'a, 'py>>(&self, name: &str) -> PyResult<Option<T>> {
+        let Some(value) = self.0.get_item(name)? else { return Ok(None) };
+        self.0.del_item(name)?;
+        if value.is_none() {
+            return Ok(None);
+        }
+        value.extract::<T>().map(Some).map_err(|error| {
+            let error: PyErr = error.into();
+            PyTypeError::new_err(format!("{name}: {}", error.value(self.py())))
         })
     }
-}
 
-/// What a conversion writes.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct ConvertWishes {
-    #[pyo3(default)]
-    to: Option<String>,
-    dtype: Option<String>,
-    #[pyo3(default)]
-    names: Option<String>,
-    #[pyo3(default)]
-    config: Option<PathBuf>,
-    #[pyo3(default)]
-    to_layout: Option<String>,
-    #[pyo3(default)]
-    pre_tokenizer: Option<String>,
-    #[pyo3(default)]
-    cast: Rules,
-    #[pyo3(default)]
-    rename: Rules,
-    #[pyo3(default)]
-    metadata: Vec<(String, Entry)>,
-    #[pyo3(default)]
-    include: Vec<String>,
-    #[pyo3(default)]
-    exclude: Vec<String>,
-    #[pyo3(default)]
-    skip_unreadable: bool,
-    #[pyo3(default)]
-    force: bool,
-    #[pyo3(default)]
-    resume: bool,
-    #[pyo3(default)]
-    dry_run: bool,
-    #[pyo3(default)]
-    verify: bool,
-    #[pyo3(default)]
-    follow_links: bool,
-    #[pyo3(default)]
-    modelfile: bool,
-    #[pyo3(default)]
-    max_shard_size: Option<Size>,
-    #[pyo3(default)]
-    max_output: Option<Size>,
-}
-
-impl ConvertWishes {
-    /// Whether codes are moved into another layout, undecoded.
-    pub(crate) fn names_a_layout(&self) -> bool {
-        self.to_layout.is_some()
+    pub(crate) fn text(&self, name: &str) -> PyResult<Option<String>> {
+        self.take(name)
     }
 
-    pub(crate) fn options(self, py: Python<'_>, target: PathBuf) -> PyResult<ConvertOptions> {
-        let mut options = ConvertOptions::new(target)
-            .dtype(output_type(py, self.dtype.as_deref())?)
-            .names(names(py, self.names.as_deref())?)
-            .select(select(py, &self.include, &self.exclude)?)
-            .skip_unreadable(self.skip_unreadable)
-            .force(self.force)
-            .resume(self.resume)
-            .dry_run(self.dry_run)
-            .verify(self.verify)
-            .follow_links(self.follow_links)
-            .modelfile(self.modelfile);
-        if let Some(format) = self.to {
-            options = options.to(format);
-        }
-        if let Some(folder) = self.config {
-            options = options.base(folder);
-        }
-        if let Some(name) = self.to_layout {
-            options = options.layout(name);
-        }
-        if let Some(name) = self.pre_tokenizer {
-            options = options.pre_tokenizer(name);
-        }
-        for (text, name) in self.cast {
-            let (matches, dtype) = (expression(py, &text)?, float_type(py, &name)?);
+    pub(crate) fn path(&self, name: &str) -> PyResult<Option<PathBuf>> {
+        self.take(name)
+    }
+
+    fn size(&self, name: &str) -> PyResult<Option<u64>> {
+        self.take::<Size>(name)?.map(|size| size.bytes(self.py())).transpose()
+    }
+
+    pub(crate) fn rules(&self, name: &str) -> PyResult<Rules> {
+        Ok(self.take(name)?.unwrap_or_default())
+    }
+
+    fn expressions(&self, name: &str) -> PyResult<Vec<Regex>> {
+        let texts: Vec<String> = self.take(name)?.unwrap_or_default();
+        texts.iter().map(|text| expression(self.py(), text)).collect()
+    }
+
+    fn output_type(&self, name: &str) -> PyResult<Option<OutputType>> {
+        let known = [
+            ("auto", OutputType::Auto),
+            ("native", OutputType::Native),
+            ("f32", OutputType::F32),
+            ("bf16", OutputType::Bf16),
+            ("f16", OutputType::F16),
+            ("keep", OutputType::Keep),
+        ];
+        self.text(name)?.map(|text| self.one_of(name, &text.to_lowercase(), &known)).transpose()
+    }
+
+    fn names(&self, name: &str) -> PyResult<Option<Names>> {
+        let known = [
+            ("auto", Names::Auto),
+            ("keep", Names::Keep),
+            ("hf", Names::Hf),
+            ("gguf", Names::Gguf),
+        ];
+        self.text(name)?.map(|text| self.one_of(name, &text, &known)).transpose()
+    }
+
+    /// Whether to search for long.
+    fn effort(&self, name: &str) -> PyResult<Option<bool>> {
+        let known = [("usual", false), ("high", true)];
+        self.text(name)?.map(|text| self.one_of(name, &text, &known)).transpose()
+    }
+
+    fn values(&self, name: &str) -> PyResult<Option<Values>> {
+        let known =
+            [("none", Values::None), ("differing", Values::Differing), ("all", Values::All)];
+        self.text(name)?.map(|text| self.one_of(name, &text, &known)).transpose()
+    }
+
+    fn rule(&self, name: &str) -> PyResult<Option<FailOver>> {
+        let rule = self.text(name)?.map(|rule| rule.parse()).transpose();
+        rule.map_err(|error| errors::exception(self.py(), &error))
+    }
+
+    /// What a word stands for. Types may also be called as numpy does.
+    fn one_of<T: Clone>(&self, what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
+        let short = word.replace("float", "f");
+        let found = known.iter().find(|(name, _)| *name == word || *name == short);
+        found.map(|(_, meant)| meant.clone()).ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            unknown(self.py(), what, word, &names.join(", "))
+        })
+    }
+
+    fn select(&self) -> PyResult<Select> {
+        let names = |name| self.take::<Vec<String>>(name).map(Option::unwrap_or_default);
+        select(self.py(), &names("include")?, &names("exclude")?)
+    }
+
+    /// How work is done.
+    pub(crate) fn limits(&self) -> PyResult<impl Fn(&Work) -> Work + Send + use<>> {
+        let (threads, memory) = (self.take::<NonZeroUsize>("threads")?, self.size("max_memory")?);
+        Ok(move |work: &Work| {
+            let work = threads.into_iter().fold(work.clone(), Work::threads);
+            memory.into_iter().fold(work, Work::max_memory)
+        })
+    }
+
+    /// What a conversion writes.
+    pub(crate) fn converting(&self, target: PathBuf) -> PyResult<ConvertOptions> {
+        let mut options = ConvertOptions::new(target).select(self.select()?);
+        set!(self, options,
+            "to" => to(text),
+            "dtype" => dtype(output_type),
+            "names" => names(names),
+            "config" => base(path),
+            "to_layout" => layout(text),
+            "pre_tokenizer" => pre_tokenizer(text),
+            "skip_unreadable" => skip_unreadable(take),
+            "force" => force(take),
+            "resume" => resume(take),
+            "dry_run" => dry_run(take),
+            "verify" => verify(take),
+            "follow_links" => follow_links(take),
+            "modelfile" => modelfile(take),
+            "max_shard_size" => max_shard_size(size),
+            "max_output" => max_output(size),
+        );
+        let py = self.py();
+        let floats = [("f32", DType::F32), ("bf16", DType::BF16), ("f16", DType::F16)];
+        for (text, name) in self.rules("cast")? {
+            let matches = expression(py, &text)?;
+            let dtype = self.one_of("the type", &name.to_lowercase(), &floats)?;
             options = options.cast(move |weight| matches.is_match(weight), dtype);
         }
-        for (text, to) in self.rename {
+        for (text, to) in self.rules("rename")? {
             let matches = expression(py, &text)?;
             options = options.rename(move |name| matches.replace_all(name, &*to).into_owned());
         }
-        for (key, entry) in self.metadata {
+        for (key, entry) in self.take::<Vec<(String, Entry)>>("metadata")?.unwrap_or_default() {
             options = options.metadata(key, entry.value(py)?);
-        }
-        if let Some(size) = self.max_shard_size {
-            options = options.max_shard_size(size.bytes(py)?);
-        }
-        if let Some(size) = self.max_output {
-            options = options.max_output(size.bytes(py)?);
         }
         Ok(options)
     }
-}
 
-fn output_type(py: Python<'_>, name: Option<&str>) -> PyResult<OutputType> {
-    Ok(match name.map(str::to_lowercase).as_deref() {
-        None | Some("auto") => OutputType::Auto,
-        Some("native") => OutputType::Native,
-        Some("f32" | "float32") => OutputType::F32,
-        Some("bf16" | "bfloat16") => OutputType::Bf16,
-        Some("f16" | "float16") => OutputType::F16,
-        Some("keep") => OutputType::Keep,
-        Some(other) => {
-            return Err(unknown(py, "dtype", other, "auto, native, f32, bf16, f16, keep"));
-        }
-    })
-}
-
-fn float_type(py: Python<'_>, name: &str) -> PyResult<DType> {
-    match &*name.to_lowercase() {
-        "f32" | "float32" => Ok(DType::F32),
-        "bf16" | "bfloat16" => Ok(DType::BF16),
-        "f16" | "float16" => Ok(DType::F16),
-        other => Err(unknown(py, "the type", other, "f32, bf16, f16")),
-    }
-}
-
-fn names(py: Python<'_>, name: Option<&str>) -> PyResult<Names> {
-    Ok(match name {
-        None | Some("auto") => Names::Auto,
-        Some("keep") => Names::Keep,
-        Some("hf") => Names::Hf,
-        Some("gguf") => Names::Gguf,
-        Some(other) => return Err(unknown(py, "names", other, "auto, keep, hf, gguf")),
-    })
-}
-
-/// How a model is quantized.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct QuantizeWishes {
-    r#type: Option<String>,
-    #[pyo3(default)]
-    imatrix: Option<PathBuf>,
-    #[pyo3(default)]
-    pure: bool,
-    #[pyo3(default)]
-    tensor_type: Rules,
-    #[pyo3(default)]
-    output_tensor_type: Option<String>,
-    #[pyo3(default)]
-    token_embedding_type: Option<String>,
-    #[pyo3(default)]
-    keep: Vec<String>,
-    #[pyo3(default)]
-    layout: Option<String>,
-    #[pyo3(default)]
-    group_size: Option<u64>,
-    #[pyo3(default)]
-    effort: Option<String>,
-    #[pyo3(default)]
-    target_bpw: Option<f64>,
-    #[pyo3(default)]
-    target_size: Option<Size>,
-    #[pyo3(default)]
-    allow_requantize: bool,
-    #[pyo3(default)]
-    allow_nonfinite: bool,
-}
-
-impl QuantizeWishes {
-    /// Whether anything says that the output was quantized.
-    pub(crate) fn is_given(&self) -> bool {
-        self.r#type.is_some() || self.target_bpw.is_some() || self.target_size.is_some()
+    /// Whether anything says what weights are quantized to.
+    pub(crate) fn is_quantized(&self) -> PyResult<bool> {
+        Ok(self.has("type")? || self.has("target_bpw")? || self.has("target_size")?)
     }
 
-    pub(crate) fn options(self, py: Python<'_>) -> PyResult<QuantizeOptions> {
-        let is_thorough = match self.effort.as_deref() {
-            None | Some("usual") => false,
-            Some("high") => true,
-            Some(other) => return Err(unknown(py, "effort", other, "usual, high")),
-        };
-        if self.r#type.is_none() && self.target_bpw.is_none() && self.target_size.is_none() {
+    /// How a model is quantized.
+    pub(crate) fn quantizing(&self) -> PyResult<QuantizeOptions> {
+        let py = self.py();
+        if !self.is_quantized()? {
             let why = "what weights become is not said";
             return Err(errors::usage(py, why, Some("type, target_bpw or target_size says it")));
         }
-        let mut options = QuantizeOptions::new(self.r#type.as_deref().unwrap_or(USUAL))
-            .pure(self.pure)
-            .thorough(is_thorough)
-            .allow_requantize(self.allow_requantize)
-            .allow_non_finite(self.allow_nonfinite);
-        if let Some(file) = self.imatrix {
-            options = options.importance(file);
-        }
-        for (text, name) in self.tensor_type {
+        let usual = || QuantizeOptions::USUAL.to_owned();
+        let mut options = QuantizeOptions::new(self.text("type")?.unwrap_or_else(usual));
+        set!(self, options,
+            "imatrix" => importance(path),
+            "pure" => pure(take),
+            "output_tensor_type" => output_type(text),
+            "token_embedding_type" => embedding_type(text),
+            "layout" => layout(text),
+            "group_size" => group_size(take),
+            "effort" => thorough(effort),
+            "target_bpw" => target_bits(take),
+            "target_size" => target_size(size),
+            "allow_requantize" => allow_requantize(take),
+            "allow_nonfinite" => allow_non_finite(take),
+        );
+        for (text, name) in self.rules("tensor_type")? {
             // llama-quantize does not care about letter case either.
             let matches = RegexBuilder::new(&text).case_insensitive(true).build();
             let matches = matches.map_err(|error| errors::usage(py, &error.to_string(), None))?;
             options = options.tensor_type(move |weight| matches.is_match(weight), name);
         }
-        for text in &self.keep {
-            let matches = expression(py, text)?;
+        for matches in self.expressions("keep")? {
             options = options.keep(move |weight| matches.is_match(weight));
-        }
-        if let Some(name) = self.output_tensor_type {
-            options = options.output_type(name);
-        }
-        if let Some(name) = self.token_embedding_type {
-            options = options.embedding_type(name);
-        }
-        if let Some(name) = self.layout {
-            options = options.layout(name);
-        }
-        if let Some(bits) = self.target_bpw {
-            options = options.target_bits(bits);
-        }
-        if let Some(size) = self.target_size {
-            options = options.target_size(size.bytes(py)?);
-        }
-        if let Some(columns) = self.group_size {
-            options = options.group_size(columns);
         }
         Ok(options)
     }
-}
 
-/// How two models are compared.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct DiffWishes {
-    values: Option<String>,
-    #[pyo3(default)]
-    exact: bool,
-    #[pyo3(default)]
-    fail_over: Option<String>,
-    #[pyo3(default)]
-    reencode: bool,
-    #[pyo3(default)]
-    skip_unreadable: bool,
-    #[pyo3(default)]
-    map: Rules,
-    #[pyo3(default)]
-    rename: Rules,
-    #[pyo3(default)]
-    transpose: Vec<String>,
-    #[pyo3(default)]
-    include: Vec<String>,
-    #[pyo3(default)]
-    exclude: Vec<String>,
-}
-
-impl DiffWishes {
-    pub(crate) fn options(self, py: Python<'_>) -> PyResult<DiffOptions> {
-        let values = match self.values.as_deref() {
-            None | Some("differing") => Values::Differing,
-            Some("none") => Values::None,
-            Some("all") => Values::All,
-            Some(other) => return Err(unknown(py, "values", other, "none, differing, all")),
-        };
-        let mut options = DiffOptions::default()
-            .values(values)
-            .exact(self.exact)
-            .reencode(self.reencode)
-            .skip_unreadable(self.skip_unreadable)
-            .select(select(py, &self.include, &self.exclude)?);
-        if let Some(rule) = self.fail_over {
-            let rule: FailOver = rule.parse().map_err(|error| errors::exception(py, &error))?;
-            options = options.fail_over(rule);
-        }
-        for (a, b) in self.map {
+    /// How two models are compared.
+    pub(crate) fn comparing(&self) -> PyResult<DiffOptions> {
+        let mut options = DiffOptions::default().select(self.select()?);
+        set!(self, options,
+            "values" => values(values),
+            "exact" => exact(take),
+            "fail_over" => fail_over(rule),
+            "reencode" => reencode(take),
+            "skip_unreadable" => skip_unreadable(take),
+        );
+        for (a, b) in self.rules("map")? {
             options = options.map(a, b);
         }
-        for (text, to) in self.rename {
-            let matches = expression(py, &text)?;
+        for (text, to) in self.rules("rename")? {
+            let matches = expression(self.py(), &text)?;
             options = options.rename(move |name| matches.replace_all(name, &*to).into_owned());
         }
-        let transposed: Vec<Regex> =
-            self.transpose.iter().map(|text| expression(py, text)).collect::<PyResult<_>>()?;
+        let transposed = self.expressions("transpose")?;
         if !transposed.is_empty() {
             options = options
                 .transpose(move |name| transposed.iter().any(|matches| matches.is_match(name)));
         }
         Ok(options)
+    }
+
+    /// The first argument that nobody has taken and that says something.
+    pub(crate) fn rest(&self) -> PyResult<Option<String>> {
+        for (name, value) in &self.0 {
+            if value.is_truthy()? && !value.eq("usual")? {
+                return Ok(Some(name.to_string()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// An error if there is an argument that nobody has taken.
+    pub(crate) fn finish(&self) -> PyResult<()> {
+        match self.0.is_empty() {
+            true => Ok(()),
+            false => Err(PyTypeError::new_err(format!("nobody knows {}", self.0.keys()))),
+        }
     }
 }

@@ -23,6 +23,7 @@ fn words(remedy: Remedy) -> Option<String> {
         Remedy::AllowSilence => {
             "open it with timeout=SECONDS to let the server be silent for longer"
         }
+        Remedy::AllowWait => "open it with max_wait=SECONDS to wait for longer",
         Remedy::Resume => "the same call with resume=True continues it",
         Remedy::DiscardUnfinished => "force=True alone deletes it at once and starts over",
         Remedy::AnotherTarget => "choose another name for the output",

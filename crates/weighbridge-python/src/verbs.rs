@@ -9,7 +9,7 @@ use weighbridge::{Error, Result};
 
 use crate::errors;
 use crate::model::Model;
-use crate::options::{ConvertWishes, DiffWishes, QuantizeWishes, WorkWishes};
+use crate::options::Asked;
 use crate::run::patiently;
 
 /// The model of a handle.
@@ -31,12 +31,12 @@ pub(crate) fn convert(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     target: PathBuf,
-    wishes: ConvertWishes,
-    work: WorkWishes,
+    asked: Asked<'_>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let (model, options, limits) =
-        (opened(py, model)?, wishes.options(py, target)?, work.limits(py)?);
+    let model = opened(py, model)?;
+    let (options, limits) = (asked.converting(target)?, asked.limits()?);
+    asked.finish()?;
     patiently(py, progress, |work| text(ops::convert(&model, &options.work(&limits(work)))?))
 }
 
@@ -47,12 +47,12 @@ pub(crate) fn dequantize(
     models: Vec<Bound<'_, Model>>,
     is_pipeline: bool,
     target: PathBuf,
-    wishes: ConvertWishes,
-    work: WorkWishes,
+    asked: Asked<'_>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let models = all_opened(py, &models)?;
-    let (options, limits) = (wishes.options(py, target)?, work.limits(py)?);
+    let (options, limits) = (asked.converting(target)?, asked.limits()?);
+    asked.finish()?;
     patiently(py, progress, |work| {
         let options = options.work(&limits(work));
         let report = match (&models[..], is_pipeline) {
@@ -69,13 +69,12 @@ pub(crate) fn quantize(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     target: PathBuf,
-    how: QuantizeWishes,
-    wishes: ConvertWishes,
-    work: WorkWishes,
+    asked: Asked<'_>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let (model, how) = (opened(py, model)?, how.options(py)?);
-    let (options, limits) = (wishes.options(py, target)?, work.limits(py)?);
+    let (model, how) = (opened(py, model)?, asked.quantizing()?);
+    let (options, limits) = (asked.converting(target)?, asked.limits()?);
+    asked.finish()?;
     patiently(py, progress, |work| text(ops::quantize(&model, &options.work(&limits(work)), &how)?))
 }
 
@@ -95,24 +94,26 @@ struct WithNotes<T> {
 
 /// Compares an output with what its source gives.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "its only caller names them")]
 pub(crate) fn verify(
     py: Python<'_>,
     outputs: Vec<Bound<'_, Model>>,
     models: Vec<Bound<'_, Model>>,
     is_pipeline: bool,
     dequantized: bool,
-    how: QuantizeWishes,
-    wishes: ConvertWishes,
-    work: WorkWishes,
+    asked: Asked<'_>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let (outputs, models) = (all_opened(py, &outputs)?, all_opened(py, &models)?);
-    let is_moved = wishes.names_a_layout();
+    let is_moved = asked.has("to_layout")?;
     let target = outputs.first().map(|output| output.path().to_owned()).unwrap_or_default();
-    let options = wishes.options(py, target)?;
-    let how = how.is_given().then(|| how.options(py)).transpose()?;
-    let limits = work.limits(py)?;
+    let (options, limits) = (asked.converting(target)?, asked.limits()?);
+    let how = if asked.is_quantized()? { Some(asked.quantizing()?) } else { None };
+    if let Some(name) = asked.rest()? {
+        let why =
+            format!("{name} is about quantizing, and nothing says that the output was quantized");
+        let hint = "type, target_bpw or target_size says what it was quantized to";
+        return Err(errors::usage(py, &why, Some(hint)));
+    }
     patiently(py, progress, |work| {
         let options = options.work(&limits(work));
         let report = match (&outputs[..], &models[..], how) {
@@ -138,11 +139,11 @@ pub(crate) fn diff(
     py: Python<'_>,
     a: &Bound<'_, Model>,
     b: &Bound<'_, Model>,
-    wishes: DiffWishes,
-    work: WorkWishes,
+    asked: Asked<'_>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let (a, b) = (opened(py, a)?, opened(py, b)?);
-    let (options, limits) = (wishes.options(py)?, work.limits(py)?);
+    let (options, limits) = (asked.comparing()?, asked.limits()?);
+    asked.finish()?;
     patiently(py, progress, |work| text(ops::diff(&a, &b, &options.work(&limits(work)))?))
 }

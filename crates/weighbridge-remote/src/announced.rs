@@ -3,11 +3,11 @@
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::ahead::{Fetch, Fetching};
 use super::runtime::unless;
-use crate::stop;
+use crate::stop::{self, lock};
 
 /// The works that have announced something of one file.
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl Announced {
     pub(crate) fn of(&self, file: Arc<dyn Fetch>) -> Arc<dyn Fetch> {
         let Some(flag) = stop::flag() else { return file };
         let flag = Arc::downgrade(&flag);
-        let mut works = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut works = lock(&self.0);
         if let Some(known) = works.iter().find(|work| work.flag.ptr_eq(&flag)) {
             return known.clone();
         }

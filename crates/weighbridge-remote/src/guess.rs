@@ -37,11 +37,6 @@ fn is_text(name: &str) -> bool {
     extension.eq_ignore_ascii_case("json")
 }
 
-/// Whether a file is the index of such shards.
-pub(crate) fn is_index(name: &str) -> bool {
-    containers::is_index(name)
-}
-
 /// Whether a file is a shard whose header begins it, and an index may say how long that is.
 pub(crate) fn is_indexed_shard(name: &str) -> bool {
     let is_indexed = format(name).is_some_and(|format| format.conventions().indexed);

@@ -1,13 +1,13 @@
 //! Files elsewhere: on the web, on the Hub, in object stores.
 //!
-//! Each kind of place is a [`Folder`](crate::Folder) of sources of bytes; the rest of the library does
+//! Each kind of place is a [`Folder`] of sources of bytes; the rest of the library does
 //! not know that they are far away. Requests are made on threads of their own (`runtime`), and what
 //! a plan announces is fetched before it is asked for (`ahead`).
 
 // The ground, under its own names.
 use weighbridge_core::{
     EntryKind, ErrorKind, FileAccess, FolderEntry, LocalFolder, Need, ReadAt, ReadRange, Remedy,
-    Requests, error, input, output, read_ranges_merged, stop,
+    Requests, error, input, output, read_ranges_merged, stop, text,
 };
 
 mod ahead;
@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::input::Folder;
+use crate::output::{Destination, Sending};
 use rooted::Rooted;
 
 pub use settings::Remote;
@@ -35,80 +36,63 @@ pub use store::{
 pub use web::hub::{Environment, HubAddress, HubFolder, RepositoryKind};
 pub use web::{Auth, Client, Fault, WebFile, WebFolder};
 
-/// Where an address leads.
-pub struct Place {
-    /// The files there. Their paths begin with the address.
-    pub folder: Arc<dyn Folder>,
-    /// What is meant among them.
-    pub path: PathBuf,
-}
+/// The files at an address, whose paths begin with it, and what is meant among them.
+type Reached = (Arc<dyn Folder>, PathBuf);
 
-impl Place {
-    fn new(address: &str, folder: impl Folder + 'static, inside: &Path) -> Self {
-        let address = PathBuf::from(address.trim_end_matches('/'));
-        let path = match inside.as_os_str().is_empty() {
-            true => address.clone(),
-            false => address.join(inside),
-        };
-        Self { folder: Arc::new(Rooted::new(address, Arc::new(folder))), path }
-    }
-}
-
-/// Where what was typed leads; `None` if it is no address.
-pub fn place_of(typed: &Path, how: &Remote) -> Result<Option<Place>> {
-    let Some(text) = typed.to_str() else { return Ok(None) };
-    let text = match text.split_once("://").filter(|_| is_address(text)) {
-        Some((scheme, rest)) => &format!("{}://{rest}", scheme.to_ascii_lowercase()),
-        None => text,
+fn reached(address: &str, folder: impl Folder + 'static, inside: &Path) -> Reached {
+    let address = PathBuf::from(address.trim_end_matches('/'));
+    let path = match inside.as_os_str().is_empty() {
+        true => address.clone(),
+        false => address.join(inside),
     };
-    if store::Address::is_one(text) {
-        return in_store(text, how).map(Some);
-    }
-    if !["hf://", "https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) {
-        return match is_address(text) {
-            true => Err(Error::usage("addresses of this kind are not known here")
-                .in_file(typed)
-                .hint("hf://, https://, s3://, gs:// and az:// are")),
-            false => Ok(None),
-        };
-    }
+    (Arc::new(Rooted::new(address, Arc::new(folder))), path)
+}
+
+/// What is at an address of the web, or of the Hub, by its own scheme or by that of its pages.
+pub fn on_web(text: &str, how: &Remote) -> Result<Reached> {
     let environment = Environment::from_env()?;
     match HubAddress::parse(text, environment.endpoint()) {
-        Some(address) => on_hub(&address?, &environment, how).map(Some),
-        None => on_web(text, how).map(Some),
+        Some(address) => on_hub(&address?, &environment, how),
+        None => on_server(text, how),
     }
 }
 
-/// Whether this looks like an address, of whatever kind.
-fn is_address(text: &str) -> bool {
-    let is_word = |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_alphanumeric());
-    text.split_once("://").is_some_and(|(scheme, _)| is_word(scheme))
-}
-
-fn in_store(text: &str, how: &Remote) -> Result<Place> {
-    let address = store::Address::parse(text)?;
-    let bucket = store::connect(&address, how, store::Purpose::Read)?;
-    let (folder, name) = store::StoreFolder::at(bucket, &address)?;
+/// What is at an address of an object store.
+pub fn in_store(text: &str, how: &Remote) -> Result<Reached> {
+    let address = Address::parse(text)?;
+    let bucket = connect(&address, how, Purpose::Read)?;
+    let (folder, name) = StoreFolder::at(bucket, &address)?;
     let text = text.trim_end_matches('/');
     let root = text.strip_suffix(&*name).filter(|_| !name.is_empty()).unwrap_or(text);
-    Ok(Place::new(root, folder, Path::new(&name)))
+    Ok(reached(root, folder, Path::new(&name)))
 }
 
-fn on_hub(address: &HubAddress, environment: &Environment, how: &Remote) -> Result<Place> {
+/// An output in an object store.
+pub fn to_store(text: &str, how: &Remote, sending: &Sending) -> Result<Box<dyn Destination>> {
+    let address = Address::parse(text)?;
+    let bucket = connect(&address, how, Purpose::Write)?;
+    let to = match sending.is_folder {
+        true => StoreDestination::folder(bucket, address.key, sending.memory),
+        false => StoreDestination::object(bucket, address.key, sending.memory),
+    };
+    Ok(Box::new(to.force(sending.force).resume(sending.resume).in_turn(sending.in_turn)))
+}
+
+fn on_hub(address: &HubAddress, environment: &Environment, how: &Remote) -> Result<Reached> {
     let folder = HubFolder::new(address, environment, how)?;
     let revision = match &address.revision {
         Some(revision) => format!("@{}", revision.replace('/', "%2F")),
         None => String::new(),
     };
     let root = format!("hf://{}{revision}", address.shown_id());
-    Ok(Place::new(&root, folder, &address.path))
+    Ok(reached(&root, folder, &address.path))
 }
 
-fn on_web(text: &str, how: &Remote) -> Result<Place> {
+fn on_server(text: &str, how: &Remote) -> Result<Reached> {
     let folder = web::WebFolder::new(text, how)?;
     let name = folder.name().to_owned();
     let root = folder.shown_folder().ok_or_else(|| {
         Error::usage("this address names no file").hint("the address of a single file is needed")
     })?;
-    Ok(Place::new(&root, folder, &name))
+    Ok(reached(&root, folder, &name))
 }

@@ -60,7 +60,7 @@ impl Folder for Rooted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MemoryFolder;
+    use weighbridge_core::MemoryFolder;
 
     #[test]
     fn paths_begin_with_the_address_and_never_leave_it() {

@@ -13,11 +13,14 @@ macro_rules! rooms {
 }
 
 rooms!(
-    blocks config containers cursor dtype inflate input limits names number output pipeline schemes
+    blocks config containers cursor dtype inflate input limits number output pipeline schemes
     simd source stop text
 );
 
+pub use crate::model::{PLACES, Place};
 pub use crate::sys::give_memory_back;
 
+#[cfg(feature = "families")]
+rooms!(families names);
 #[cfg(feature = "remote")]
 rooms!(remote);

@@ -6,6 +6,9 @@
 //! library architecture` deletes it.
 
 mod arrows;
+mod crates;
+mod modules;
+mod paths;
 mod places;
 mod problems;
 mod sizes;

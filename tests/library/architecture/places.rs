@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::check;
-use super::sources::{LIBRARY, SourceFile, program_files};
+use super::sources::{SourceFile, program_files};
 use super::tokens::{Token, closing};
 
 /// `core::arch` and its vector types stay in `simd/`.
@@ -11,7 +11,7 @@ use super::tokens::{Token, closing};
 fn instruction_sets_stay_in_their_folder() {
     let mut found = BTreeMap::new();
     for file in program_files() {
-        let at_home = file.below(LIBRARY).is_some_and(|path| path.starts_with("simd/"));
+        let at_home = file.room().is_some_and(|path| path.starts_with("simd/"));
         if let Some(line) = first_intrinsic(&file.tokens).filter(|_| !at_home) {
             found.insert(file.path.clone(), format!("line {line}"));
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use regex::Regex;
 use weighbridge::catalog::KINDS;
 
-use super::sources::{LIBRARY, program_files};
+use super::sources::program_files;
 use super::tokens::text_of;
 use crate::common::root;
 
@@ -16,7 +16,7 @@ const PAGE: &str = "docs/problems.md";
 /// All texts in the program of the library, the table aside.
 fn literals() -> BTreeSet<String> {
     let files = program_files();
-    let library = files.iter().filter(|f| f.below(LIBRARY).is_some_and(|path| path != TABLE));
+    let library = files.iter().filter(|file| file.room().is_some_and(|path| path != TABLE));
     let tokens = library.flat_map(|file| &file.tokens);
     tokens.filter_map(text_of).map(str::to_owned).collect()
 }
@@ -46,7 +46,7 @@ fn every_word_that_is_used_is_in_the_table() {
         r#"\|reason(?:: String)?\| \("([a-z-]+)", reason\)"#,
     ];
     let mut used = BTreeSet::new();
-    for file in program_files().iter().filter(|file| file.below(LIBRARY).is_some()) {
+    for file in program_files().iter().filter(|file| file.room().is_some()) {
         let source = std::fs::read_to_string(root().join(&file.path)).unwrap();
         for pattern in given {
             let found = Regex::new(pattern).unwrap();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::crates::library;
 use super::tokens::{Token, closing, tokens};
 use crate::common::root;
 
@@ -15,14 +16,22 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
+    /// Its room in the library and its path in it, as if the crates were folders of one: what a crate
+    /// is called after `weighbridge-` is a room, and core and the facade are none.
+    pub fn room(&self) -> Option<String> {
+        let (name, inside) = self.path.strip_prefix("crates/")?.split_once("/src/")?;
+        library().find(|own| *own == name)?;
+        Some(match name.strip_prefix("weighbridge-") {
+            None | Some("core") => inside.to_owned(),
+            Some(room) => format!("{room}/{inside}"),
+        })
+    }
+
     /// Its path below a folder, where it lies there.
     pub fn below(&self, folder: &str) -> Option<&str> {
         self.path.strip_prefix(folder)?.strip_prefix('/')
     }
 }
-
-/// The folder of the library's source.
-pub const LIBRARY: &str = "crates/weighbridge/src";
 
 /// The folder of the command's source.
 pub const COMMAND: &str = "crates/weigh/src";
@@ -54,11 +63,28 @@ pub fn shown(path: &Path) -> String {
     parts.map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
+/// The folders of the library and of the command.
+fn program_folders() -> Vec<String> {
+    library().map(|name| format!("crates/{name}/src")).chain([COMMAND.to_owned()]).collect()
+}
+
+/// The files of the library and the command, with their test code.
+pub fn all_files() -> Vec<SourceFile> {
+    let folders = program_folders();
+    let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        SourceFile { path: shown(&path), tokens: tokens(&text) }
+    };
+    rust_files(&folders).into_iter().map(read).collect()
+}
+
 /// The files of the library and the command that are not there for tests alone.
 pub fn program_files() -> Vec<SourceFile> {
     let mut only_tests = BTreeSet::new();
     let mut files = Vec::new();
-    for path in rust_files(&[LIBRARY, COMMAND]) {
+    let folders = program_folders();
+    for path in rust_files(&folders.iter().map(String::as_str).collect::<Vec<_>>()) {
         let text = std::fs::read_to_string(&path).unwrap();
         let (tokens, modules) = without_tests(&tokens(&text));
         let home = home_of_modules(&path);

@@ -6,7 +6,7 @@ use weighbridge::internals::containers::CONTAINERS;
 use weighbridge::internals::schemes::SCHEMES;
 
 use super::check;
-use super::sources::{COMMAND, LIBRARY, program_files};
+use super::sources::{COMMAND, program_files};
 use super::tokens::text_of;
 
 /// Other spellings of formats and schemes, with the folders that may use them.
@@ -19,7 +19,7 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     ("mxfp4", &["schemes", "blocks.rs", "containers/gguf"]),
     ("mxfp8", &["schemes"]),
     // GGUF is ggml's own format, and what it says of tokenizers has keys of that name.
-    ("ggml", &["schemes/ggml", "containers/gguf", "tokenizer"]),
+    ("ggml", &["schemes/ggml", "containers/gguf"]),
     ("modelopt", &["schemes/modelopt.rs", "schemes/nvfp4"]),
     // Models are translated into this format, and out of it.
     ("gguf", &["ops/conversion/translate"]),
@@ -53,8 +53,8 @@ fn formats_and_schemes_are_named_at_home_only() {
     let members = members();
     let mut found = BTreeMap::new();
     for file in program_files() {
-        let inside = file.below(LIBRARY).unwrap_or_default();
-        if inside.starts_with("names/") {
+        let inside = &*file.room().unwrap_or_default();
+        if inside.starts_with("families/") {
             continue;
         }
         for token in &file.tokens {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use regex::Regex;
 use serde_json::Value as Json;
 use weighbridge::catalog::Value;
-use weighbridge::internals::schemes::{Candidate, Configs, Largest, QuantizeWishes, Request};
+use weighbridge::internals::schemes::{
+    Candidate, Configs, Largest, QuantizeWishes, Request, SCHEMES,
+};
 use weighbridge::{DType, ImportanceMatrix};
 
 /// A model that nothing but its names, shapes and metadata are known of.
@@ -90,7 +92,8 @@ impl Run {
         then(&Request {
             weights: &weights,
             metadata: &metadata,
-            configs: Configs::new(&[]),
+            configs: Configs::new(&[], SCHEMES),
+            takes_as_saved: &|_, _| false,
             wishes: &self.wishes,
             keeps: &|name| self.keeps_output && name == "output.weight",
             asked: &asked,

@@ -4,8 +4,8 @@
 use serde_json::Value as Json;
 use weighbridge::Result;
 use weighbridge::catalog::Value;
+use weighbridge::internals::schemes::SCHEMES;
 use weighbridge::internals::schemes::ggml::types_of;
-use weighbridge::internals::schemes::quantizer;
 
 use super::asked::{Described, Run, Tensor, list, numbers, text};
 use crate::common::root;
@@ -27,7 +27,7 @@ fn every_weight_gets_the_type_that_llama_quantize_gives_it() {
             check(&described, &order, said, &json["letters"], &format!("{name} {said}"));
             count += 1;
         }
-        let cast = quantizer("F16").unwrap();
+        let cast = SCHEMES.quantizer("F16").unwrap();
         let chosen = Run::default().request(&described, |request| cast.choose(request)).unwrap();
         assert_eq!(chosen.order, Some(order), "{name}");
     }
@@ -49,7 +49,7 @@ fn check(model: &Described, order: &[usize], said: &Json, letters: &Json, what: 
         assert_eq!(becomes, letters[letter.to_string()].as_str(), "{} of {what}", tensor.name);
     }
     if run.matrix.is_none() {
-        let chosen = run.request(model, |request| quantizer(file).unwrap().choose(request));
+        let chosen = run.request(model, |request| SCHEMES.quantizer(file).unwrap().choose(request));
         check_need(chosen.map(|_| ()), said["needs_importance"] == true, what);
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weighbridge::Model;
-use weighbridge::internals::schemes::{Even, encoder};
+use weighbridge::internals::schemes::{Even, SCHEMES};
 use weighbridge::ops::{self, ConvertOptions, Names, QuantizeOptions};
 
 use super::models::{expected, repository};
@@ -89,7 +89,7 @@ fn a_size_is_kept_to_and_more_bytes_are_fewer_errors() {
 /// A run that is told to go on must not mix blocks of two rules.
 #[test]
 fn encoders_of_other_rules_are_told_apart() {
-    let plain = encoder("Q4_0").unwrap();
+    let plain = SCHEMES.encoder("Q4_0").unwrap();
     let even = |columns| plain.with_importance(Arc::new(Even { columns })).unwrap();
     let identities = [plain.clone(), even(32), even(64)].map(|of| of.identity().unwrap());
     assert!(identities[0] != identities[1] && identities[1] != identities[2], "{identities:?}");

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::Value as Json;
-use weighbridge::internals::schemes::{Chosen, Fate, quantizer};
+use weighbridge::internals::schemes::{Chosen, Fate, SCHEMES};
 use weighbridge::{DType, ImportanceMatrix, Model, bf16, f16};
 
 use super::asked::{Run, Tensor, list, text};
@@ -96,7 +96,7 @@ fn chosen(model: &str, expected: &Json, said: &Json, folder: &Path) -> Chosen {
         }
         ImportanceMatrix::open(path).unwrap()
     });
-    let file = quantizer(text(&said["type"])).unwrap();
+    let file = SCHEMES.quantizer(text(&said["type"])).unwrap();
     run.request(&described(expected), |request| file.choose(request)).unwrap()
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use weighbridge::bf16;
 use weighbridge::internals::blocks::{BLOCKS, Block, Standing};
-use weighbridge::internals::schemes::{Encoder, Importance, encoder};
+use weighbridge::internals::schemes::{Encoder, Importance, SCHEMES};
 
 use crate::Setting;
 use crate::ggml::Library;
@@ -60,7 +60,7 @@ pub fn measure(setting: &Setting) -> Table {
     };
     for block in BLOCKS.iter().filter(|b| b.standing == Standing::Current && setting.wants(b.name))
     {
-        let Some(ours) = encoder(block.name) else { continue };
+        let Some(ours) = SCHEMES.encoder(block.name) else { continue };
         for with_importance in [false, true] {
             one(block, &*ours, with_importance, &library, setting, &mut table);
         }

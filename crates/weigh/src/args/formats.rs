@@ -1,6 +1,8 @@
 //! Help that lists the formats which can be written, as the library's table has them.
 
-use weighbridge::internals::containers::writing::{Holds, WRITERS, Writer};
+use weighbridge::internals::containers::WRITERS;
+use weighbridge::internals::containers::writing::{Holds, Writer};
+use weighbridge::ops::QuantizeOptions;
 
 /// The help of `--output`.
 pub(crate) fn output_help() -> String {
@@ -22,7 +24,8 @@ pub(crate) fn convert_example() -> String {
 pub(crate) fn quantize_example() -> String {
     let typed = WRITERS.iter().find(|writer| writer.holds() == Holds::Values);
     let ending = typed.map_or("", |writer| writer.format());
-    format!("Example: weigh quantize model/ -o small.{ending} --type Q4_K_M")
+    let usual = QuantizeOptions::USUAL;
+    format!("Example: weigh quantize model/ -o small.{ending} --type {usual}")
 }
 
 /// The short help of `--to`.

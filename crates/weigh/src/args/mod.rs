@@ -4,6 +4,8 @@ use clap::{Arg, ArgAction, CommandFactory as _, Parser, ValueEnum};
 
 use crate::commands::Command;
 
+#[cfg(test)]
+mod alike;
 mod formats;
 mod implied;
 mod json;

@@ -9,6 +9,21 @@ use crate::sys;
 /// What standard input is called in reports and messages.
 const NAME: &str = "stdin";
 
+/// Whether a name means standard input, or standard output.
+pub(super) fn is_meant(name: &Path) -> bool {
+    name.as_os_str() == "-"
+}
+
+/// Opens a model by its name, or standard input.
+pub(super) fn or_named(opener: &OpenOptions, name: &Path) -> Result<Model, Error> {
+    if is_meant(name) { open(opener) } else { opener.open(name) }
+}
+
+/// The same for all models that a name stands for.
+pub(super) fn or_all_named(opener: &OpenOptions, name: &Path) -> Result<Vec<Model>, Error> {
+    if is_meant(name) { Ok(vec![open(opener)?]) } else { opener.open_all(name) }
+}
+
 /// Opens standard input: a redirected file is read at any position, a pipe from front to back.
 pub(super) fn open(opener: &OpenOptions) -> Result<Model, Error> {
     let file = sys::standard_input().map_err(|e| Error::io(e, "cannot read standard input"))?;

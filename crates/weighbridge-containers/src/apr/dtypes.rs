@@ -60,9 +60,7 @@ pub(super) fn named(name: &str) -> Option<StoredType> {
 
 /// Whether a tensor of this type and shape takes so many bytes.
 pub(super) fn fits(stored: &StoredType, shape: &[u64], bytes: u64) -> bool {
-    let Some(elements) = element_count(shape) else {
-        return false;
-    };
+    let Some(elements) = element_count(shape) else { return false };
     match stored {
         StoredType::Element(dtype) => dtype.bytes_for(elements) == Some(bytes),
         StoredType::Block(block) => match block.tiling(shape, bytes) {

@@ -7,6 +7,7 @@ pub(super) static FILES: Conventions = Conventions {
     preference: 5,
     magic: &[Magic::start(b"APR")],
     ..Conventions::new(
+        "apr",
         "APR",
         "an APR file, which begins with `APR`",
         &[Extension::new("apr", Configs::Never)],

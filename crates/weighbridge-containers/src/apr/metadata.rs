@@ -81,9 +81,7 @@ pub(super) fn last_wins(mut entries: Entries) -> (Entries, Vec<Box<str>>) {
     let groups = order.chunk_by(|&a, &b| key(&entries, a) == key(&entries, b));
     let groups: Vec<&[usize]> = groups.filter(|group| group.len() > 1).collect();
     for group in groups {
-        let (Some(&first), Some(&last)) = (group.first(), group.last()) else {
-            continue;
-        };
+        let (Some(&first), Some(&last)) = (group.first(), group.last()) else { continue };
         repeated.push(key(&entries, first).into());
         let value = entries.get_mut(last).map(|(_, value)| std::mem::replace(value, Value::Null));
         if let (Some((_, slot)), Some(value)) = (entries.get_mut(first), value) {
@@ -338,7 +336,7 @@ impl<'de> serde::Deserialize<'de> for Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use crate::error::ErrorKind;
     use crate::limits::Limits;
 
     fn budget() -> Budget {

@@ -31,8 +31,6 @@ mod json_index;
 mod metadata;
 mod msgpack;
 mod stage;
-#[cfg(test)]
-mod tests;
 mod v1;
 mod v2;
 
@@ -40,10 +38,6 @@ mod v2;
 pub struct Apr;
 
 impl Container for Apr {
-    fn name(&self) -> &'static str {
-        "apr"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::FILES
     }
@@ -69,13 +63,7 @@ impl Container for Apr {
 }
 
 impl FormatRules for Apr {
-    fn array(
-        &self,
-        input: &Input,
-        _catalog: &Catalog,
-        array: &ArrayRef,
-        limits: &Limits,
-    ) -> Result<Vec<Value>> {
+    fn array(&self, input: &Input, array: &ArrayRef, limits: &Limits) -> Result<Vec<Value>> {
         let end = match version_of(input)? {
             Version::Two | Version::OldTwo => v2::metadata_end(input)?,
             Version::Json => json_index::metadata_end(input)?,

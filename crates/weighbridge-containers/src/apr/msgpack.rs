@@ -44,9 +44,7 @@ impl<'a> Reader<'a> {
     fn value(&mut self, depth: u32) -> Result<Value> {
         self.budget.items(1, "the metadata")?;
         self.budget.charge(size_of::<(Box<str>, Value)>() as u64, "the metadata")?;
-        let [tag] = *self.take(1)? else {
-            return Ok(Value::Null);
-        };
+        let [tag] = *self.take(1)? else { return Ok(Value::Null) };
         Ok(match tag {
             0x00..=0x7f => Value::Unsigned(8, tag.into()),
             0x80..=0x8f => self.map(usize::from(tag & 0x0f), depth)?,

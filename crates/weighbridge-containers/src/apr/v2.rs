@@ -209,9 +209,7 @@ fn note_flags(header: &Header, catalog: &mut Catalog) {
 }
 
 fn shard_of(sharding: &Value) -> Option<(u64, u64)> {
-    let Value::Map(entries) = sharding else {
-        return None;
-    };
+    let Value::Map(entries) = sharding else { return None };
     let number = |key: &str| entries.iter().find(|(name, _)| &**name == key)?.1.as_u64();
     Some((number("shard_index")?, number("shard_count")?))
 }

@@ -1,10 +1,8 @@
 //! Checks of a file whose header could be read: names, places, and where it ends.
 
-use std::collections::HashSet;
-
 use crate::catalog::{Catalog, Finding, TensorInfo};
 use crate::dtype::StoredType;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::limits::Budget;
 use crate::text::shortened;
 
@@ -13,14 +11,14 @@ use super::tensors::start;
 
 /// Checks names, places and the end of the file. The cursor stands behind the list of tensors.
 pub(super) fn check(catalog: &mut Catalog, reader: &Reader<'_>, alignment: u64) -> Result<()> {
-    check_names(catalog)?;
+    crate::refuse_duplicates(catalog)?;
     let data_start = reader.cursor.position().next_multiple_of(alignment);
     check_alignment(catalog, reader.budget, data_start, alignment)?;
     let end = check_overlap(catalog, reader.budget)?;
     // Without data the padding before it may be missing, too.
     catalog.declared_len = Some(end.max(reader.cursor.position()));
     note_forks(catalog);
-    if let Some(len) = reader.file_len() {
+    if let Some(len) = reader.file_len {
         note_trailing(catalog, len, alignment);
         crate::note_truncation(catalog, len);
     }
@@ -34,18 +32,6 @@ pub(super) fn report(found: &mut Vec<Finding>, budget: &Budget, finding: Finding
     budget.charge(bytes, "the list of problems")?;
     found.push(finding);
     Ok(())
-}
-
-/// With two tensors of one name, a lookup could return either.
-fn check_names(catalog: &Catalog) -> Result<()> {
-    let hasher = foldhash::fast::RandomState::default();
-    let mut names = HashSet::with_capacity_and_hasher(catalog.tensors.len(), hasher);
-    match catalog.tensors.iter().find(|tensor| !names.insert(&*tensor.name)) {
-        Some(twice) => {
-            Err(Error::malformed("the name occurs twice in the header").in_tensor(&twice.name))
-        }
-        None => Ok(()),
-    }
 }
 
 fn check_alignment(

@@ -223,7 +223,7 @@ pub(super) fn elements(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Vec<
 pub(super) fn raw(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Option<Vec<u8>>> {
     const WHAT: &str = "a metadata array";
     let kind = Kind::from_name(&array.element);
-    let Some(kind) = kind.filter(|_| reader.endian() == Endian::Little && reader.version() > 1)
+    let Some(kind) = kind.filter(|_| reader.endian() == Endian::Little && reader.version > 1)
     else {
         return Ok(None);
     };

@@ -24,6 +24,7 @@ pub(super) static FILES: Conventions = Conventions {
         },
     ],
     ..Conventions::new(
+        "gguf",
         "GGUF",
         "a GGUF file, which begins with `GGUF`",
         &[Extension::new("gguf", Configs::Never)],

@@ -49,19 +49,12 @@ mod write;
 pub struct Gguf;
 
 impl Container for Gguf {
-    fn name(&self) -> &'static str {
-        "gguf"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::FILES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        match probe.head.starts_with(reader::MAGIC) {
-            true => Recognition::Certain,
-            false => Recognition::No,
-        }
+        if probe.head.starts_with(reader::MAGIC) { Recognition::Certain } else { Recognition::No }
     }
 
     fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
@@ -85,13 +78,7 @@ impl FormatRules for Gguf {
         key.starts_with(original_shapes::PREFIX)
     }
 
-    fn array(
-        &self,
-        input: &Input,
-        _catalog: &Catalog,
-        array: &ArrayRef,
-        limits: &Limits,
-    ) -> Result<Vec<Value>> {
+    fn array(&self, input: &Input, array: &ArrayRef, limits: &Limits) -> Result<Vec<Value>> {
         let budget = Budget::new(limits.clone());
         entries::elements(&mut Reader::new(input, &budget)?, array)
     }
@@ -126,7 +113,7 @@ fn detail(reader: &Reader<'_>, alignment: u64) -> String {
         Endian::Little => "little",
         Endian::Big => "big",
     };
-    format!("v{}, {order}-endian, alignment {alignment}", reader.version())
+    format!("v{}, {order}-endian, alignment {alignment}", reader.version)
 }
 
 #[cfg(test)]

@@ -16,8 +16,10 @@ pub(super) struct Reader<'a> {
     pub(super) cursor: Cursor<'a>,
     /// What is charged.
     pub(super) budget: &'a Budget,
-    version: u32,
-    file_len: Option<u64>,
+    /// 1 to 3.
+    pub(super) version: u32,
+    /// Length of the file, if it is known.
+    pub(super) file_len: Option<u64>,
 }
 
 impl<'a> Reader<'a> {
@@ -43,19 +45,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The format's version.
-    pub(super) fn version(&self) -> u32 {
-        self.version
-    }
-
     /// The byte order of all numbers.
     pub(super) fn endian(&self) -> Endian {
         self.cursor.endian()
-    }
-
-    /// The length of the file, unless it is a stream.
-    pub(super) fn file_len(&self) -> Option<u64> {
-        self.file_len
     }
 
     /// How wide lengths and counts are.

@@ -7,9 +7,6 @@ use super::check::report;
 use super::reader::Reader;
 use super::types::{self, Dialect, Extent, Size};
 
-/// What one listed tensor costs beside its name.
-const RECORD: u64 = LISTED;
-
 /// ggml has four dimensions; other writers may go further, garbage goes much further.
 const MAX_RANK: u32 = 8;
 
@@ -27,7 +24,7 @@ pub(super) fn read(
     let least = reader.prefix_bytes().saturating_add(16);
     reader.expect_items(count, least, WHAT)?;
     reader.budget.items(count, WHAT)?;
-    reader.budget.charge(count.saturating_mul(RECORD), WHAT)?;
+    reader.budget.charge(count.saturating_mul(LISTED), WHAT)?;
     let mut list = List { dialect: Dialect::of(&catalog.metadata), unknown: Vec::new() };
     // A stream's length is not known, so its count cannot be checked.
     catalog.tensors.reserve(usize::try_from(count).unwrap_or(0).min(4096));
@@ -40,7 +37,7 @@ pub(super) fn read(
             Error::malformed(format!("alignment {alignment} is too large for any file"))
         })?;
     place(catalog, data_start)?;
-    fill_unknown(catalog, &list.unknown, reader.file_len());
+    fill_unknown(catalog, &list.unknown, reader.file_len);
     Ok(())
 }
 
@@ -125,9 +122,7 @@ fn too_large(shape: &[u64]) -> Error {
 /// Turns offsets from the start of the data into offsets from the start of the file.
 fn place(catalog: &mut Catalog, data_start: u64) -> Result<()> {
     for tensor in &mut catalog.tensors {
-        let Run::At(offset) = &mut tensor.place.run else {
-            continue;
-        };
+        let Run::At(offset) = &mut tensor.place.run else { continue };
         let end = data_start.checked_add(*offset).and_then(|start| start.checked_add(tensor.bytes));
         if end.is_none() {
             let message = format!("its offset {offset} is too large");
@@ -146,9 +141,7 @@ fn fill_unknown(catalog: &mut Catalog, unknown: &[usize], file_len: Option<u64>)
     let mut starts: Vec<u64> = catalog.tensors.iter().map(start).collect();
     starts.sort_unstable();
     for &index in unknown {
-        let Some(tensor) = catalog.tensors.get_mut(index) else {
-            continue;
-        };
+        let Some(tensor) = catalog.tensors.get_mut(index) else { continue };
         let from = start(tensor);
         let next = starts.get(starts.partition_point(|&start| start <= from)).copied();
         let end = match (next, file_len) {

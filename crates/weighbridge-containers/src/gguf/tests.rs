@@ -235,7 +235,7 @@ fn arrays_stay_in_the_file() {
     let catalog = open(file.header()).unwrap();
     let read = |key: &str| match catalog.metadata.get(key) {
         Some(Value::Array(array)) => {
-            let values = Gguf.array(&input, &catalog, array, &Limits::default()).unwrap();
+            let values = Gguf.array(&input, array, &Limits::default()).unwrap();
             (array.element.to_string(), Value::List(values).to_json().to_string())
         }
         other => panic!("{other:?}"),
@@ -245,9 +245,9 @@ fn arrays_stay_in_the_file() {
     assert_eq!(read("c"), ("array[mixed]".to_owned(), "[[7],[true]]".to_owned()));
     let Some(Value::Array(array)) = catalog.metadata.get("a") else { panic!() };
     let small = Limits::default().max_items(2);
-    assert_eq!(Gguf.array(&input, &catalog, array, &small).unwrap_err().kind(), ErrorKind::Limit);
+    assert_eq!(Gguf.array(&input, array, &small).unwrap_err().kind(), ErrorKind::Limit);
     let small = Limits::default().max_allocation(16);
-    assert_eq!(Gguf.array(&input, &catalog, array, &small).unwrap_err().kind(), ErrorKind::Limit);
+    assert_eq!(Gguf.array(&input, array, &small).unwrap_err().kind(), ErrorKind::Limit);
 }
 
 #[test]

@@ -122,10 +122,7 @@ fn blocks(block: &'static Block, extent: Extent, endian: Endian) -> Resolved {
         size: block_size(extent, block.name, block.elements, |rows, columns| {
             block.bytes_for(rows, columns)
         }),
-        swap: match big && !block.words.is_empty() {
-            true => Swap::Blocks(block),
-            false => Swap::None,
-        },
+        swap: if big && !block.words.is_empty() { Swap::Blocks(block) } else { Swap::None },
         refused: (big && !known).then(|| {
             format!("the byte order of {} blocks in a big-endian file is not known", block.name)
         }),

@@ -27,10 +27,6 @@ const ALIGNMENT: u64 = 32;
 const FILE_TYPE: &str = "general.file_type";
 
 impl Writer for Gguf {
-    fn format(&self) -> &'static str {
-        "gguf"
-    }
-
     fn refuses_name(&self, name: &str) -> Option<String> {
         if name.contains('\0') {
             return Some("its name contains a zero byte, which ggml does not allow".to_owned());
@@ -153,40 +149,11 @@ fn most_common<'a>(tensors: &[Planned<'a>]) -> Option<&'a StoredType> {
 
 /// llama.cpp's number for a file whose matrices have mostly this type.
 fn file_type(stored: &StoredType) -> Option<u64> {
-    const BLOCKS: [(&str, u64); 25] = [
-        ("Q4_0", 2),
-        ("Q4_1", 3),
-        ("Q8_0", 7),
-        ("Q5_0", 8),
-        ("Q5_1", 9),
-        ("Q2_K", 10),
-        ("Q3_K", 12),
-        ("Q4_K", 15),
-        ("Q5_K", 17),
-        ("Q6_K", 18),
-        ("IQ2_XXS", 19),
-        ("IQ2_XS", 20),
-        ("IQ3_XXS", 23),
-        ("IQ1_S", 24),
-        ("IQ4_NL", 25),
-        ("IQ3_S", 26),
-        ("IQ2_S", 28),
-        ("IQ4_XS", 30),
-        ("IQ1_M", 31),
-        ("TQ1_0", 36),
-        ("TQ2_0", 37),
-        ("MXFP4", 38),
-        ("NVFP4", 39),
-        ("Q1_0", 40),
-        ("Q2_0", 41),
-    ];
     match stored {
         StoredType::Element(DType::F32) => Some(0),
         StoredType::Element(DType::F16) => Some(1),
         StoredType::Element(DType::BF16) => Some(32),
-        StoredType::Block(block) => {
-            BLOCKS.iter().find(|(name, _)| *name == block.name).map(|(_, number)| *number)
-        }
+        StoredType::Block(block) => block.file_type,
         _ => None,
     }
 }
@@ -254,9 +221,9 @@ fn split_entries(context: &FileContext<'_>) -> Result<Entries> {
     ])
 }
 
-fn text(out: &mut Vec<u8>, text: &str) {
-    out.extend((text.len() as u64).to_le_bytes());
-    out.extend_from_slice(text.as_bytes());
+fn text(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
+    out.extend((text.as_ref().len() as u64).to_le_bytes());
+    out.extend_from_slice(text.as_ref());
 }
 
 /// The kind a value has in a file; what GGUF has no kind for is written as JSON.
@@ -296,19 +263,12 @@ fn value(out: &mut Vec<u8>, value: &Value) {
 fn bare(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Bool(truth) => out.push(u8::from(*truth)),
-        Value::Unsigned(bits, number) => {
-            out.extend_from_slice(number.to_le_bytes().get(..width(*bits)).unwrap_or_default());
-        }
-        Value::Signed(bits, number) => {
-            out.extend_from_slice(number.to_le_bytes().get(..width(*bits)).unwrap_or_default());
-        }
+        Value::Unsigned(bits, number) => integer(out, *bits, number.to_le_bytes()),
+        Value::Signed(bits, number) => integer(out, *bits, number.to_le_bytes()),
         Value::F32(number) => out.extend(number.to_le_bytes()),
         Value::F64(number) => out.extend(number.to_le_bytes()),
-        Value::Text(string) => text(out, string),
-        Value::RawText(bytes) => {
-            out.extend((bytes.len() as u64).to_le_bytes());
-            out.extend_from_slice(bytes);
-        }
+        Value::Text(string) => text(out, string.as_bytes()),
+        Value::RawText(bytes) => text(out, bytes),
         Value::List(values) if is_array(values) => {
             let element = values.first().map_or(Kind::String, kind);
             out.extend(element.number().to_le_bytes());
@@ -320,15 +280,13 @@ fn bare(out: &mut Vec<u8>, value: &Value) {
             out.extend(element.number().to_le_bytes());
             out.extend(0u64.to_le_bytes());
         }
-        other => text(out, &other.to_json().to_string()),
+        other => text(out, other.to_json().to_string()),
     }
 }
 
-fn width(bits: u8) -> usize {
-    match bits {
-        8 | 16 | 32 => usize::from(bits / 8),
-        _ => 8,
-    }
+fn integer(out: &mut Vec<u8>, bits: u8, bytes: [u8; 8]) {
+    let width = if matches!(bits, 8 | 16 | 32) { usize::from(bits / 8) } else { bytes.len() };
+    out.extend_from_slice(bytes.get(..width).unwrap_or_default());
 }
 
 #[cfg(test)]

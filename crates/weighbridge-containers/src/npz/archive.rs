@@ -41,12 +41,13 @@ pub(super) fn recognize(archive: &Archive<'_>, named: bool) -> Recognition {
 /// Lists an archive's arrays.
 pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let mut archive = Archive::open(input, budget)?;
-    let mut list = List::default();
-    archive.report(&mut list.catalog);
+    let mut catalog = Catalog::default();
+    archive.report(&mut catalog);
     // Each array is charged when it is added, so the memory is not reserved all at once.
-    list.catalog.tensors.reserve(archive.members().len().min(1024));
+    catalog.tensors.reserve(archive.members().len().min(1024));
+    let mut list = List::new(&archive, budget, catalog);
     for member in archive.members().iter().filter(|member| !archive.is_hidden(member)) {
-        list.add(&archive, member, budget)?;
+        list.add(member)?;
     }
     let mut catalog = list.finish();
     let end = input.whole_len()?;
@@ -58,8 +59,9 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
 }
 
 /// What has been found so far.
-#[derive(Default)]
-struct List {
+struct List<'a> {
+    archive: &'a Archive<'a>,
+    budget: &'a Budget,
     catalog: Catalog,
     assumed: usize,
     others: Vec<String>,
@@ -70,12 +72,18 @@ struct List {
 /// How many members that are not arrays are named.
 const NAMED: usize = 3;
 
-impl List {
-    fn add(&mut self, archive: &Archive<'_>, member: &Member, budget: &Budget) -> Result<()> {
+impl<'a> List<'a> {
+    fn new(archive: &'a Archive<'a>, budget: &'a Budget, catalog: Catalog) -> Self {
+        let (others, scratch) = (Vec::new(), Vec::new());
+        Self { archive, budget, catalog, assumed: 0, others, others_count: 0, scratch }
+    }
+
+    fn add(&mut self, member: &Member) -> Result<()> {
+        let (archive, budget) = (self.archive, self.budget);
         let name = name_of(archive, member);
         let read = match member.refusal() {
             Some(reason) => Err(Error::unsupported(reason)),
-            None => self.array(archive, member, name, budget),
+            None => self.array(member, name),
         };
         let claims = archive.name(member).ends_with(".npy");
         let error = match read {
@@ -100,45 +108,32 @@ impl List {
     }
 
     /// The array in a member; `None` if there is none.
-    fn array(
-        &mut self,
-        archive: &Archive<'_>,
-        member: &Member,
-        name: &str,
-        budget: &Budget,
-    ) -> Result<Option<TensorInfo>> {
-        let Some(header) = self.header(archive, member, budget)? else {
-            return Ok(None);
-        };
-        let run = archive.run_of(member, &mut self.catalog)?;
+    fn array(&mut self, member: &Member, name: &str) -> Result<Option<TensorInfo>> {
+        let Some(header) = self.header(member)? else { return Ok(None) };
+        let run = self.archive.run_of(member, &mut self.catalog)?;
         let bytes = (!member.is_incomplete()).then(|| member.size.saturating_sub(header.len));
         let storage = Storage { run, bytes };
         let mut tensor = array::tensor(name, &header, &storage)?;
         array::check_length(&tensor, &header, &storage, &mut self.catalog);
-        self.check_member(&mut tensor, member, &storage, budget);
+        self.check_member(&mut tensor, member, &storage);
         self.assumed = self.assumed.saturating_add(usize::from(header.kind.assumed));
         Ok(Some(tensor))
     }
 
-    fn header(
-        &mut self,
-        archive: &Archive<'_>,
-        member: &Member,
-        budget: &Budget,
-    ) -> Result<Option<Header>> {
+    fn header(&mut self, member: &Member) -> Result<Option<Header>> {
         let mut wanted = USUAL;
         loop {
-            let bytes = archive.start_of(member, wanted, &mut self.scratch)?;
+            let bytes = self.archive.start_of(member, wanted, &mut self.scratch)?;
             if !bytes.starts_with(MAGIC) {
                 return Ok(None);
             }
-            match header::parse(bytes, budget)? {
+            match header::parse(bytes, self.budget)? {
                 Parsed::Whole(header) => return Ok(Some(header)),
                 Parsed::Needs(len) if len <= wanted => {
                     return Err(Error::malformed("its array header is cut short"));
                 }
                 Parsed::Needs(len) => {
-                    budget.charge(len as u64, "the array header")?;
+                    self.budget.charge(len as u64, "the array header")?;
                     wanted = len;
                 }
             }
@@ -146,13 +141,7 @@ impl List {
     }
 
     /// An array may not reach beyond its member: there the next one starts.
-    fn check_member(
-        &mut self,
-        tensor: &mut TensorInfo,
-        member: &Member,
-        storage: &Storage,
-        budget: &Budget,
-    ) {
+    fn check_member(&mut self, tensor: &mut TensorInfo, member: &Member, storage: &Storage) {
         let findings = &mut self.catalog.findings;
         if let Some(have) = storage.bytes.filter(|have| *have < tensor.bytes) {
             let missing = tensor.bytes.saturating_sub(have);
@@ -170,7 +159,7 @@ impl List {
             let message = "the file ends inside its compressed bytes";
             findings.push(Finding::of(&tensor.name, "truncated", message));
         } else if let Err(error) =
-            budget.ratio(member.compressed, member.size, "its archive member")
+            self.budget.ratio(member.compressed, member.size, "its archive member")
         {
             findings.push(Finding::of(&tensor.name, "compression-ratio", error.message()));
             tensor.refused.get_or_insert(error.message().into());

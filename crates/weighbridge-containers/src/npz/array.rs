@@ -31,7 +31,7 @@ pub(super) fn tensor(name: &str, header: &Header, storage: &Storage) -> Result<T
     };
     let width = header.kind.stored.element().map_or(1, crate::dtype::DType::swap_width);
     let place = Place {
-        run: shift(storage.run, header.len).ok_or_else(too_large)?,
+        run: crate::advanced(storage.run, header.len).ok_or_else(too_large)?,
         order: order(header, elements).ok_or_else(too_large)?,
         swap: if header.kind.big_endian && width > 1 { Swap::Elements(width) } else { Swap::None },
     };
@@ -42,14 +42,6 @@ pub(super) fn tensor(name: &str, header: &Header, storage: &Storage) -> Result<T
         bytes,
         place,
         refused: header.kind.refused.clone(),
-    })
-}
-
-fn shift(run: Run, by: u64) -> Option<Run> {
-    Some(match run {
-        Run::At(offset) => Run::At(offset.checked_add(by)?),
-        Run::Inside { member, offset } => Run::Inside { member, offset: offset.checked_add(by)? },
-        other @ (Run::Inline { .. } | Run::Nowhere) => other,
     })
 }
 
@@ -76,9 +68,7 @@ pub(super) fn check_length(
     storage: &Storage,
     catalog: &mut Catalog,
 ) {
-    let (Some(_), Some(have)) = (header.kind.bytes, storage.bytes) else {
-        return;
-    };
+    let (Some(_), Some(have)) = (header.kind.bytes, storage.bytes) else { return };
     let want = tensor.bytes;
     if have > want {
         let message = format!("{} bytes follow its {want} bytes", have.saturating_sub(want));

@@ -9,6 +9,7 @@ pub(super) static NPZ: Conventions = Conventions {
     preference: 3,
     magic: &[Magic::start(b"PK\x03\x04")],
     ..Conventions::new(
+        "npz",
         "NPZ",
         "an NPZ archive, which begins with `PK`",
         &[Extension::new("npz", Configs::IfPacked)],
@@ -21,6 +22,7 @@ pub(super) static NPY: Conventions = Conventions {
     magic: &[Magic::start(MAGIC)],
     together: &["*"],
     ..Conventions::new(
+        "npy",
         "NPY",
         "a NumPy array, which begins with `\\x93NUMPY`",
         &[Extension::new("npy", Configs::Never)],

@@ -46,9 +46,7 @@ pub(super) fn parse(bytes: &[u8], budget: &Budget) -> Result<Parsed> {
     if !bytes.starts_with(MAGIC) {
         return Err(Error::malformed("it does not begin like an NPY array"));
     }
-    let Some(&[major, minor]) = bytes.get(6..8) else {
-        return Ok(Parsed::Needs(12));
-    };
+    let Some(&[major, minor]) = bytes.get(6..8) else { return Ok(Parsed::Needs(12)) };
     let (text_start, len) = match (major, bytes.get(8..10), bytes.get(8..12)) {
         (1, Some(&[a, b]), _) => (10, u64::from(u16::from_le_bytes([a, b]))),
         (2 | 3, _, Some(&[a, b, c, d])) => (12, u64::from(u32::from_le_bytes([a, b, c, d]))),
@@ -66,9 +64,7 @@ pub(super) fn parse(bytes: &[u8], budget: &Budget) -> Result<Parsed> {
         .at(8));
     }
     let end = usize::try_from(len).unwrap_or(usize::MAX).saturating_add(text_start);
-    let Some(text) = bytes.get(text_start..end) else {
-        return Ok(Parsed::Needs(end));
-    };
+    let Some(text) = bytes.get(text_start..end) else { return Ok(Parsed::Needs(end)) };
     let entries = literal::parse(text, text_start as u64, budget)?;
     let kind = match entries.descr {
         Descr::Simple(text) => types::simple(&decode(text, major)),

@@ -28,6 +28,7 @@ mod write;
 
 use array::Storage;
 use header::{Header, MAGIC, Parsed, USUAL};
+pub(crate) use types::dtype_of;
 
 /// How the members of an archive end that hold an array.
 pub(super) const ARRAY_NAME_END: &[u8] = b".npy";
@@ -36,19 +37,12 @@ pub(super) const ARRAY_NAME_END: &[u8] = b".npy";
 pub struct Npy;
 
 impl Container for Npy {
-    fn name(&self) -> &'static str {
-        "npy"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::NPY
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        match probe.head.starts_with(MAGIC) {
-            true => Recognition::Certain,
-            false => Recognition::No,
-        }
+        if probe.head.starts_with(MAGIC) { Recognition::Certain } else { Recognition::No }
     }
 
     fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
@@ -129,10 +123,6 @@ fn detail(header: &Header) -> String {
 pub struct Npz;
 
 impl Container for Npz {
-    fn name(&self) -> &'static str {
-        "npz"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::NPZ
     }

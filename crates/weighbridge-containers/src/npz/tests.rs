@@ -175,7 +175,7 @@ fn one_bad_member_spoils_no_other() {
         assert_eq!(values(&source, 1).unwrap(), [1, 2, 3, 4]);
     }
     let error = open(&Npz, &npz(&[("deep.npy", &deep, true)])).err().unwrap();
-    assert_eq!(error.kind(), crate::ErrorKind::Limit);
+    assert_eq!(error.kind(), crate::error::ErrorKind::Limit);
 }
 
 #[test]

@@ -40,6 +40,11 @@ pub(super) fn descr(dtype: DType) -> Option<String> {
     Some(format!("{order}{name}"))
 }
 
+/// The type with this name, without its byte order.
+pub(crate) fn dtype_of(name: &str) -> Option<DType> {
+    NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
+}
+
 /// The type behind a string such as `<f4`.
 pub(super) fn simple(descr: &str) -> Type {
     let (order, rest) = match descr.as_bytes().first() {
@@ -48,12 +53,9 @@ pub(super) fn simple(descr: &str) -> Type {
     };
     let kind = rest.chars().next().unwrap_or(' ');
     let width = rest.get(kind.len_utf8()..).unwrap_or_default();
-    let named = NAMES.iter().find(|row| rest == row.1).map(|row| row.0);
     // Two bytes of unknown meaning: numpy saves bfloat16 like this.
-    let dtype = match named.or((rest == "V2").then_some(DType::BF16)) {
-        Some(dtype) => dtype,
-        None => return foreign(descr, kind, width),
-    };
+    let named = dtype_of(rest).or((rest == "V2").then_some(DType::BF16));
+    let Some(dtype) = named else { return foreign(descr, kind, width) };
     Type {
         stored: dtype.into(),
         bytes: Some(u64::from(dtype.bits() / 8)),

@@ -19,10 +19,6 @@ const ALIGNMENT: usize = 64;
 const MAX_RANK: usize = 64;
 
 impl Writer for Npy {
-    fn format(&self) -> &'static str {
-        "npy"
-    }
-
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String> {
         no_type(tensor, "NPY").or_else(|| bad_shape(tensor))
     }
@@ -48,10 +44,6 @@ impl Writer for Npy {
 }
 
 impl Writer for Npz {
-    fn format(&self) -> &'static str {
-        "npz"
-    }
-
     fn states_sums(&self) -> bool {
         true
     }

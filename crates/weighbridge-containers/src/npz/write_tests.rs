@@ -1,7 +1,7 @@
 //! Headers as numpy writes them; archives are read again whole in `tests/`.
 
 use super::*;
-use crate::DType;
+use crate::dtype::DType;
 use crate::dtype::StoredType;
 
 #[test]

@@ -22,9 +22,9 @@ use crate::text::shortened;
 use super::super::Opening;
 use super::super::zip::{Archive, Member, Method};
 use super::pickle::run;
-use super::report::Names;
+use super::report::Checkpoint;
 use super::storage::{ByteOrder, Located, Missing, Store};
-use super::{list, report, script};
+use super::{list, script};
 
 /// Reads an archive.
 pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
@@ -40,29 +40,23 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         inside.is_some_and(|name| name.starts_with("constants.pkl") || name.starts_with("code/"))
     });
     catalog.detail = Some(if is_script { SCRIPT.into() } else { "zip archive".to_owned() });
-    let records = Records {
-        root: &root,
-        order: byte_order(&archive, &root, opening, &mut catalog)?,
-        len: input.whole_len()?,
-    };
-    let mut names = Names::default();
-    let mut catalog = read(&archive, &records, "data", opening, &mut names, catalog)?;
-    other_pickles(&archive, &root, opening, &mut names, &mut catalog)?;
-    if is_script
-        && opening.root.is_none()
-        && archive.find(&format!("{root}constants.pkl")).is_some()
-    {
-        catalog = read(&archive, &records, "constants", opening, &mut names, catalog)?;
+    let mut file = Checkpoint::new(opening, catalog);
+    let order = byte_order(&archive, &root, &mut file)?;
+    let records = Records { archive: &archive, root: &root, order, len: input.whole_len()? };
+    records.read("data", &mut file)?;
+    records.other_pickles(&mut file)?;
+    if is_script && opening.root.is_none() {
+        records.read("constants", &mut file)?;
     }
-    report::relations(&mut catalog);
-    Ok(catalog)
+    Ok(file.finish())
 }
 
 /// What a file with code beside its pickles is called.
 pub(super) const SCRIPT: &str = "TorchScript";
 
 /// What all records of an archive have in common.
-struct Records<'a> {
+struct Records<'a, 'i> {
+    archive: &'a Archive<'i>,
     root: &'a str,
     order: ByteOrder,
     /// Length of the file.
@@ -88,8 +82,7 @@ fn root_of(archive: &Archive<'_>) -> Option<String> {
 fn byte_order(
     archive: &Archive<'_>,
     root: &str,
-    opening: &Opening<'_>,
-    catalog: &mut Catalog,
+    Checkpoint { opening, catalog, .. }: &mut Checkpoint<'_>,
 ) -> Result<ByteOrder> {
     let Some(member) = archive.find(&[root, "byteorder"].concat()) else {
         return Ok(ByteOrder::Little);
@@ -122,99 +115,79 @@ fn survivable(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported)
 }
 
-/// Reads `NAME.pkl`, whose storages are in `NAME/`.
-fn read(
-    archive: &Archive<'_>,
-    records: &Records<'_>,
-    name: &str,
-    opening: &Opening<'_>,
-    names: &mut Names,
-    mut catalog: Catalog,
-) -> Result<Catalog> {
-    let file = [records.root, name, ".pkl"].concat();
-    let Some(member) = archive.find(&file) else { return Ok(catalog) };
-    let bytes = match archive.contents(member, opening.budget, "the pickle") {
-        Ok(bytes) => bytes,
-        Err(error) if survivable(&error) => {
-            start_of_broken(archive, member, opening, names, &mut catalog)?;
-            let message = format!("`{}` cannot be read: {error}", shortened(&file, 80));
-            catalog.findings.push(Finding::general("broken-pickle", message));
-            return Ok(catalog);
-        }
-        Err(error) => return Err(error),
-    };
-    // It is looked at all the same: PyTorch loads it without checking.
-    catalog.findings.extend(archive.sum_finding(member, &bytes));
-    let offset = archive.data_offset(member)?;
-    let stored = member.method == Method::STORED;
-    let program = run(&bytes, if stored { offset } else { 0 }, opening.budget)?;
-    let mut store = ZipStore {
-        archive,
-        prefix: [records.root, name, "/"].concat(),
-        old_prefix: (name == "data").then(|| [records.root, "tensors/"].concat()),
-        name: String::new(),
-        order: records.order,
-        pickle: stored.then_some(offset),
-        len: records.len,
-        compressed: HashMap::default(),
-    };
-    let prefix = if name == "data" { "" } else { name };
-    list(&program, &mut store, prefix, opening, names, catalog)
-}
-
-/// The globals of a pickle whose end is missing: an attack may be at its start.
-fn start_of_broken(
-    archive: &Archive<'_>,
-    member: &Member,
-    opening: &Opening<'_>,
-    names: &mut Names,
-    catalog: &mut Catalog,
-) -> Result<()> {
-    let mut scratch = Vec::new();
-    match archive.start_of(member, 1 << 20, &mut scratch) {
-        Ok(bytes) => names.report(&run(bytes, 0, opening.budget)?.heap, opening, catalog),
-        Err(error) if survivable(&error) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Another reader may see another of several members of one name, or of a name that differs only
-/// in the case of its letters, or take another folder: all pickles are distrusted.
-fn other_pickles(
-    archive: &Archive<'_>,
-    root: &str,
-    opening: &Opening<'_>,
-    names: &mut Names,
-    catalog: &mut Catalog,
-) -> Result<()> {
-    let mut elsewhere = false;
-    for member in archive.members() {
-        let name = archive.name(member);
-        let Some(at) = name.len().checked_sub(4) else { continue };
-        if !name.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(".pkl")) {
-            continue;
-        }
-        let own = name.strip_prefix(root);
-        elsewhere |= own != Some("data.pkl") && ends_with_ignoring_case(name, "data.pkl");
-        if matches!(own, Some("data.pkl" | "constants.pkl")) && !archive.is_hidden(member) {
-            continue;
-        }
-        match archive.contents(member, opening.budget, "a pickle") {
-            Ok(bytes) => {
-                names.report(&run(&bytes, 0, opening.budget)?.heap, opening, catalog)?;
+impl Records<'_, '_> {
+    /// Reads `NAME.pkl`, whose storages are in `NAME/`.
+    fn read(&self, name: &str, file: &mut Checkpoint<'_>) -> Result<()> {
+        let Self { archive, root, .. } = *self;
+        let pickle = [root, name, ".pkl"].concat();
+        let Some(member) = archive.find(&pickle) else { return Ok(()) };
+        let budget = file.opening.budget;
+        let bytes = match archive.contents(member, budget, "the pickle") {
+            Ok(bytes) => bytes,
+            Err(error) if survivable(&error) => {
+                self.start_of_broken(member, file)?;
+                let message = format!("`{}` cannot be read: {error}", shortened(&pickle, 80));
+                file.catalog.findings.push(Finding::general("broken-pickle", message));
+                return Ok(());
             }
-            Err(error) if survivable(&error) => {}
             Err(error) => return Err(error),
+        };
+        // It is looked at all the same: PyTorch loads it without checking.
+        file.catalog.findings.extend(archive.sum_finding(member, &bytes));
+        let offset = archive.data_offset(member)?;
+        let stored = member.method == Method::STORED;
+        let program = run(&bytes, if stored { offset } else { 0 }, budget)?;
+        let mut store = ZipStore {
+            old_prefix: (name == "data").then(|| [root, "tensors/"].concat()),
+            order: self.order,
+            pickle: stored.then_some(offset),
+            len: self.len,
+            ..ZipStore::new(archive, [root, name, "/"].concat())
+        };
+        list(&program, &mut store, if name == "data" { "" } else { name }, file)
+    }
+
+    /// The globals of a pickle whose end is missing: an attack may be at its start.
+    fn start_of_broken(&self, member: &Member, file: &mut Checkpoint<'_>) -> Result<()> {
+        let mut scratch = Vec::new();
+        match self.archive.start_of(member, 1 << 20, &mut scratch) {
+            Ok(bytes) => file.report(&run(bytes, 0, file.opening.budget)?.heap),
+            Err(error) if survivable(&error) => Ok(()),
+            Err(error) => Err(error),
         }
     }
-    if elsewhere {
-        let message = format!(
-            "the archive has more than one data.pkl; the one of PyTorch, `{}data.pkl`, is listed",
-            shortened(root, 80)
-        );
-        catalog.findings.push(Finding::general("several-pickles", message));
+
+    /// Another reader may see another of several members of one name, or of a name that differs
+    /// only in the case of its letters, or take another folder: all pickles are distrusted.
+    fn other_pickles(&self, file: &mut Checkpoint<'_>) -> Result<()> {
+        let Self { archive, root, .. } = *self;
+        let budget = file.opening.budget;
+        let mut elsewhere = false;
+        for member in archive.members() {
+            let name = archive.name(member);
+            if !ends_with_ignoring_case(name, ".pkl") {
+                continue;
+            }
+            let own = name.strip_prefix(root);
+            elsewhere |= own != Some("data.pkl") && ends_with_ignoring_case(name, "data.pkl");
+            if matches!(own, Some("data.pkl" | "constants.pkl")) && !archive.is_hidden(member) {
+                continue;
+            }
+            match archive.contents(member, budget, "a pickle") {
+                Ok(bytes) => file.report(&run(&bytes, 0, budget)?.heap)?,
+                Err(error) if survivable(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if elsewhere {
+            let message = format!(
+                "the archive has more than one data.pkl; the one of PyTorch, `{}data.pkl`, is listed",
+                shortened(root, 80)
+            );
+            file.catalog.findings.push(Finding::general("several-pickles", message));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn ends_with_ignoring_case(name: &str, end: &str) -> bool {
@@ -270,15 +243,13 @@ impl<'a, 'i> ZipStore<'a, 'i> {
 
     fn absent(&self) -> Missing {
         let record = shortened(&self.name, 80);
-        match self.archive.is_recovered() {
-            true => Missing {
-                kind: "truncated",
-                reason: format!("its record `{record}` is missing: the file was cut short"),
-            },
-            false => Missing {
-                kind: "missing-record",
-                reason: format!("its record `{record}` is not in the archive"),
-            },
+        if self.archive.is_recovered() {
+            let reason = format!("its record `{record}` is missing: the file was cut short");
+            return Missing { kind: "truncated", reason };
+        }
+        Missing {
+            kind: "missing-record",
+            reason: format!("its record `{record}` is not in the archive"),
         }
     }
 }

@@ -13,9 +13,10 @@ use crate::catalog::{Place, Run, Shape, Swap, Value};
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 
+use super::super::npz::dtype_of;
 use super::draft::Draft;
 use super::geometry::{column_major, extent, sizes};
-use super::pickle::{Class, Id, Node, Span};
+use super::pickle::{Class, Id, Node, Object, Span};
 use super::reader::Reader;
 
 /// The parts of an array.
@@ -51,9 +52,8 @@ impl Reader<'_, '_> {
 
     fn array_parts(&self, id: Id) -> Option<Parts> {
         let heap = self.heap;
-        let Node::Object(index) = heap.node(id) else { return None };
-        let object = heap.object(index)?;
-        match heap.class_of(object.class)?.class {
+        let object = heap.object(id)?;
+        match heap.class(object.class)? {
             Class::Array => {
                 let state = heap.tuple(object.state?)?;
                 let state = if state.len() == 5 { state.get(1..)? } else { state };
@@ -74,17 +74,14 @@ impl Reader<'_, '_> {
     fn array_type(&self, id: Id) -> ArrayType {
         let heap = self.heap;
         let unknown = || ArrayType { stored: StoredType::opaque("UNKNOWN"), big_endian: false };
-        let Node::Object(index) = heap.node(id) else { return unknown() };
-        let Some(object) = heap.object(index) else { return unknown() };
-        if heap.class_of(object.class).map(|global| global.class) != Some(Class::ArrayType) {
-            return unknown();
-        }
+        let is_type = |object: &&Object| heap.class(object.class) == Some(Class::ArrayType);
+        let Some(object) = heap.object(id).filter(is_type) else { return unknown() };
         let code = heap.tuple(object.args).and_then(|args| args.first().copied());
         let Some(code) = code.and_then(|code| heap.text_of(code)) else { return unknown() };
         let state = object.state.and_then(|state| heap.tuple(state)).unwrap_or_default();
         let order = state.get(1).and_then(|&order| heap.text_of(order)).unwrap_or("|".into());
         let structured = state.get(3).is_some_and(|&names| !matches!(heap.node(names), Node::None));
-        let stored = match plain_type(&code) {
+        let stored = match dtype_of(&code) {
             Some(dtype) if !structured => dtype.into(),
             _ => StoredType::opaque(crate::text::shortened(&format!("{order}{code}"), 40)),
         };
@@ -225,25 +222,4 @@ fn row_major(shape: &[u64]) -> Option<Shape> {
     let mut strides = column_major(&shape.iter().rev().copied().collect::<Shape>())?;
     strides.reverse();
     Some(strides)
-}
-
-/// numpy's codes: the kind and the bytes.
-fn plain_type(code: &str) -> Option<DType> {
-    Some(match code {
-        "f2" => DType::F16,
-        "f4" => DType::F32,
-        "f8" => DType::F64,
-        "i1" => DType::I8,
-        "i2" => DType::I16,
-        "i4" => DType::I32,
-        "i8" => DType::I64,
-        "u1" => DType::U8,
-        "u2" => DType::U16,
-        "u4" => DType::U32,
-        "u8" => DType::U64,
-        "b1" => DType::Bool,
-        "c8" => DType::C64,
-        "c16" => DType::C128,
-        _ => return None,
-    })
 }

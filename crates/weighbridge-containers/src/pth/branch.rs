@@ -1,11 +1,10 @@
 //! Which part of a checkpoint is the model: a wrapper left off, or a branch asked for.
 
-use crate::catalog::Metadata;
 use crate::error::{Error, Result};
 use crate::text::shortened;
 
 use super::expand::{Children, Key};
-use super::pickle::{Id, Node};
+use super::pickle::Id;
 use super::reader::Reader;
 use super::value::key_text;
 use super::walk::Trail;
@@ -151,14 +150,8 @@ impl Reader<'_, '_> {
     }
 
     fn is_mapping(&self, root: Id) -> bool {
-        match self.heap.node(root) {
-            Node::Dict(_) => true,
-            Node::Object(index) => self.heap.object(index).is_some_and(|object| {
-                let class = self.heap.class_of(object.class).map(|global| global.class);
-                class == Some(super::pickle::Class::Dict) || !object.entries.is_empty()
-            }),
-            _ => false,
-        }
+        self.is_dict(root)
+            || self.heap.object(root).is_some_and(|object| !object.entries.is_empty())
     }
 
     /// The object that a dotted path leads to.
@@ -227,11 +220,4 @@ fn no_branch(path: &str, rest: &str, children: &[(String, Id)]) -> Error {
         false => format!("there are {}", names.join(", ")),
     };
     Error::usage(format!("the file has no branch `{}`: {place} {there}", shortened(path, 80)))
-}
-
-/// Moves what was found beside the tensors into the catalog.
-pub(super) fn keep_values(trail: Trail, metadata: &mut Metadata) {
-    for found in trail.values {
-        metadata.push(found.name, found.value);
-    }
 }

@@ -32,7 +32,7 @@ impl Reader<'_, '_> {
                 self.positions(heap.tuple(id).unwrap_or_default().iter().copied(), out)
             }
             Node::Dict(_) => self.keyed(id, out),
-            Node::Object(index) => match heap.object(index) {
+            Node::Object(_) => match heap.object(id) {
                 Some(object) => self.expand_object(id, object, out),
                 None => Ok(()),
             },
@@ -43,7 +43,7 @@ impl Reader<'_, '_> {
     fn expand_object(&self, id: Id, object: &Object, out: &mut Children) -> Result<()> {
         let heap = self.heap;
         let args = heap.tuple(object.args).unwrap_or_default();
-        match heap.class_of(object.class).map(|global| global.class) {
+        match heap.class(object.class) {
             Some(Class::Dict) => return self.keyed(id, out),
             Some(Class::Size | Class::Device | Class::Scalar | Class::Encode | Class::Bytes) => {
                 return Ok(());
@@ -170,9 +170,6 @@ impl Reader<'_, '_> {
 
     fn key_bytes(&self, key: Key) -> Option<&[u8]> {
         let Key::Node(key) = key else { return None };
-        match self.heap.node(key) {
-            Node::Text(span) | Node::String(span) => Some(self.heap.bytes(span)),
-            _ => None,
-        }
+        self.heap.text_bytes(key)
     }
 }

@@ -25,6 +25,7 @@ pub(super) static FILES: Conventions = Conventions {
         pickle(b"\x80\x05"),
     ],
     ..Conventions::new(
+        "pth",
         "PyTorch",
         "a PyTorch checkpoint, which begins with `PK` or is a pickle",
         EXTENSIONS,

@@ -23,9 +23,9 @@ pub(super) fn sizes(heap: &Heap<'_>, id: Id) -> Option<Shape> {
                 .collect::<Option<_>>()?;
             (shape.len() <= MAX_DIMENSIONS).then_some(shape)
         }
-        Node::Object(index) => {
-            let object = heap.object(index)?;
-            match (heap.class_of(object.class)?.class, heap.tuple(object.args)?) {
+        Node::Object(_) => {
+            let object = heap.object(id)?;
+            match (heap.class(object.class)?, heap.tuple(object.args)?) {
                 (Class::Size, &[inner])
                     if matches!(heap.node(inner), Node::Tuple { .. } | Node::List(_)) =>
                 {

@@ -22,9 +22,10 @@ use crate::input::Input;
 use crate::limits::Budget;
 
 use super::super::Opening;
+use super::list;
 use super::pickle::{Extent, Heap, Node, Program, extent, run};
+use super::report::Checkpoint;
 use super::storage::{Located, Missing, Store, storage_id};
-use super::{list, report};
 
 /// The number that opens a file, lowest byte first.
 pub(super) const MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
@@ -37,26 +38,24 @@ const FIRST_READ: u64 = 16 << 10;
 
 /// Reads a file of pickles in a row, or a single pickle.
 pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
-    let mut catalog = Catalog::default();
-    let mut names = report::Names::default();
+    let mut file = Checkpoint::new(opening, Catalog::default());
     let mut pickles = Pickles { input, at: 0, len: input.whole_len()?, budget: opening.budget };
     let (bytes, base) = pickles.next()?;
     let first = run(&bytes, base, opening.budget)?;
-    names.report(&first.heap, opening, &mut catalog)?;
+    file.report(&first.heap)?;
     if !is_magic(&first) {
-        catalog.detail = Some("a pickle".to_owned());
+        file.catalog.detail = Some("a pickle".to_owned());
         let mut store = LegacyStore { places: HashMap::default(), pickle: base };
-        let mut catalog = list(&first, &mut store, "", opening, &mut names, catalog)?;
-        report::relations(&mut catalog);
-        return Ok(catalog);
+        list(&first, &mut store, "", &mut file)?;
+        return Ok(file.finish());
     }
-    catalog.detail = Some("the format before torch 1.6".to_owned());
+    file.catalog.detail = Some("the format before torch 1.6".to_owned());
     pickles.advance(&first);
     // The version and the machine's type sizes are not needed, but an attack may be hidden there.
     for _ in 0..2 {
         let (bytes, base) = pickles.next()?;
         let program = run(&bytes, base, opening.budget)?;
-        names.report(&program.heap, opening, &mut catalog)?;
+        file.report(&program.heap)?;
         pickles.advance(&program);
     }
     let (bytes, base) = pickles.next()?;
@@ -66,7 +65,7 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     if program.root.is_some() {
         let (bytes, start) = pickles.next()?;
         let keys = run(&bytes, start, opening.budget)?;
-        names.report(&keys.heap, opening, &mut catalog)?;
+        file.report(&keys.heap)?;
         pickles.advance(&keys);
         let end = store.find_storages(&program.heap, &keys, &pickles)?;
         if end > pickles.len {
@@ -74,12 +73,11 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
                 "the file ends at byte {}, but its storages should end at byte {end}. Fetch the file again",
                 pickles.len
             );
-            catalog.findings.push(Finding::general("truncated", message));
+            file.catalog.findings.push(Finding::general("truncated", message));
         }
     }
-    let mut catalog = list(&program, &mut store, "", opening, &mut names, catalog)?;
-    report::relations(&mut catalog);
-    Ok(catalog)
+    list(&program, &mut store, "", &mut file)?;
+    Ok(file.finish())
 }
 
 fn is_magic(program: &Program<'_>) -> bool {
@@ -156,8 +154,7 @@ impl LegacyStore {
         let sizes = storage_sizes(heap, pickles.budget)?;
         let mut at = pickles.at;
         for key in keys.heap.items(list) {
-            let (Node::Text(key) | Node::String(key)) = keys.heap.node(key) else { break };
-            let key = keys.heap.bytes(key);
+            let Some(key) = keys.heap.text_bytes(key) else { break };
             // Without the size of its elements, a storage cannot be stepped over.
             let Some(&Some((unit, claimed))) = sizes.get(key) else { break };
             let start = at.saturating_add(8);

@@ -42,16 +42,13 @@ mod walk;
 pub(crate) use files::{LEFTOVERS, STEMS};
 use pickle::Program;
 use reader::Reader;
+use report::Checkpoint;
 use storage::Store;
 
 /// The container.
 pub struct Pth;
 
 impl Container for Pth {
-    fn name(&self) -> &'static str {
-        "pth"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::FILES
     }
@@ -140,16 +137,15 @@ fn list(
     program: &Program<'_>,
     store: &mut dyn Store,
     prefix: &str,
-    opening: &Opening<'_>,
-    names: &mut report::Names,
-    mut catalog: Catalog,
-) -> Result<Catalog> {
-    names.report(&program.heap, opening, &mut catalog)?;
+    file: &mut Checkpoint<'_>,
+) -> Result<()> {
+    file.report(&program.heap)?;
     let Some(root) = program.root else {
         let why = program.failure.as_ref().map(ToString::to_string).unwrap_or_default();
-        catalog.findings.push(Finding::general("broken-pickle", why));
-        return Ok(catalog);
+        file.catalog.findings.push(Finding::general("broken-pickle", why));
+        return Ok(());
     };
+    let (opening, catalog) = (file.opening, std::mem::take(&mut file.catalog));
     let first_tensor = catalog.tensors.len();
     let mut reader = Reader::new(&program.heap, store, opening.budget, catalog);
     let (start, stem) = match opening.root {
@@ -160,6 +156,9 @@ fn list(
     if opening.root.is_none() && prefix.is_empty() {
         reader.unwrap(root, first_tensor, &mut trail)?;
     }
-    branch::keep_values(trail, &mut reader.catalog.metadata);
-    Ok(reader.catalog)
+    for found in trail.values {
+        reader.catalog.metadata.push(found.name, found.value);
+    }
+    file.catalog = reader.catalog;
+    Ok(())
 }

@@ -48,15 +48,9 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn is_dict(&self, id: Id) -> bool {
-        match self.heap.node(id) {
-            Node::Dict(_) => true,
-            Node::Object(index) => {
-                let class = self.heap.object(index).and_then(|o| self.heap.class_of(o.class));
-                class.is_some_and(|global| global.class == Class::Dict)
-            }
-            _ => false,
-        }
+    pub(super) fn is_dict(&self, id: Id) -> bool {
+        let class = self.heap.object(id).and_then(|object| self.heap.class(object.class));
+        matches!(self.heap.node(id), Node::Dict(_)) || class == Some(Class::Dict)
     }
 
     /// Parameters, then buffers, then modules, as `state_dict` does.
@@ -72,7 +66,8 @@ impl Reader<'_, '_> {
         let temporary = self.temporary_names(module.temporary);
         for (place, (key, value)) in pairs.into_iter().enumerate() {
             let is_buffer = (first_buffer..after_buffers).contains(&place);
-            let is_passing = || self.key_text(key).is_some_and(|text| temporary.contains(text));
+            let is_passing =
+                || self.heap.text_bytes(key).is_some_and(|text| temporary.contains(text));
             if matches!(self.heap.node(value), Node::None) || (is_buffer && is_passing()) {
                 continue;
             }
@@ -87,10 +82,10 @@ impl Reader<'_, '_> {
         let seq = match set.map(|set| heap.node(set)) {
             Some(Node::Set(seq)) => Some(seq),
             // set([..]) as protocols before 4 spell it
-            Some(Node::Object(index)) => {
-                let first =
-                    heap.object(index).and_then(|object| heap.tuple(object.args)?.first().copied());
-                match first.map(|first| heap.node(first)) {
+            Some(Node::Object(_)) => {
+                let object = set.and_then(|set| heap.object(set));
+                let first = object.and_then(|object| heap.tuple(object.args)?.first());
+                match first.map(|&first| heap.node(first)) {
                     Some(Node::List(seq) | Node::Set(seq)) => Some(seq),
                     _ => None,
                 }
@@ -99,13 +94,6 @@ impl Reader<'_, '_> {
         };
         // No module has thousands of buffers that are not saved.
         let names = seq.into_iter().flat_map(|seq| heap.items(seq)).take(4096);
-        names.filter_map(|name| self.key_text(name)).collect()
-    }
-
-    fn key_text(&self, key: Id) -> Option<&[u8]> {
-        match self.heap.node(key) {
-            Node::Text(span) | Node::String(span) => Some(self.heap.bytes(span)),
-            _ => None,
-        }
+        names.filter_map(|name| self.heap.text_bytes(name)).collect()
     }
 }

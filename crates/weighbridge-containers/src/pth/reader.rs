@@ -70,9 +70,7 @@ impl Reader<'_, '_> {
         self.budget.items(1, "the list of tensors")?;
         self.budget.charge(RECORD.saturating_add(name.len() as u64), "the list of tensors")?;
         if let (Some(kind), Some(reason)) = (draft.problem, &draft.refused) {
-            let finding = Finding::of(name, kind, reason.to_string());
-            self.budget.charge(finding.cost(), "the list of problems")?;
-            self.catalog.findings.push(finding);
+            self.problem(name, kind, reason.to_string())?;
         }
         let refused = draft.refused.as_deref().map_or(0, str::len);
         self.budget.charge(refused as u64, "the list of tensors")?;
@@ -100,8 +98,8 @@ impl Reader<'_, '_> {
         let heap = self.heap;
         match heap.node(id) {
             Node::Dict(seq) => self.extend_pairs(heap.pairs(seq), out),
-            Node::Object(index) => {
-                let Some(object) = heap.object(index) else { return Ok(()) };
+            Node::Object(_) => {
+                let Some(object) = heap.object(id) else { return Ok(()) };
                 for &argument in heap.tuple(object.args).unwrap_or_default() {
                     self.argument_pairs(argument, out)?;
                 }

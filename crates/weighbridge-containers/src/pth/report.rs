@@ -9,7 +9,7 @@ use crate::error::{Error, Remedy, Result};
 use crate::text::{escaped, shortened};
 
 use super::super::Opening;
-use super::pickle::{Class, Global, Heap, Node, Wrapped, is_dangerous, python3_name, run, wrapped};
+use super::pickle::{Class, Global, Heap, Wrapped, is_dangerous, python3_name, run, wrapped};
 
 /// Groups of tied tensors that are named; names in a group.
 const SHOWN: usize = 20;
@@ -18,30 +18,31 @@ const SHOWN_NAMES: usize = 6;
 /// Pickles inside pickles: torch itself goes one deep.
 const MAX_NESTING: u32 = 4;
 
-/// The globals that the pickles of one file name, each reported once.
-#[derive(Default)]
-pub(super) struct Names {
+/// A file while it is opened: what is known of it so far, and the globals that its pickles name, each
+/// reported once.
+pub(super) struct Checkpoint<'a> {
+    pub(super) opening: &'a Opening<'a>,
+    pub(super) catalog: Catalog,
     seen: HashSet<String, RandomState>,
 }
 
-impl Names {
-    /// Reports the globals of a pickle that are unknown or dangerous.
-    pub(super) fn report(
-        &mut self,
-        heap: &Heap<'_>,
-        opening: &Opening<'_>,
-        catalog: &mut Catalog,
-    ) -> Result<()> {
-        self.report_at(heap, opening, catalog, 0)
+impl<'a> Checkpoint<'a> {
+    pub(super) fn new(opening: &'a Opening<'a>, catalog: Catalog) -> Self {
+        Self { opening, catalog, seen: HashSet::default() }
     }
 
-    fn report_at(
-        &mut self,
-        heap: &Heap<'_>,
-        opening: &Opening<'_>,
-        catalog: &mut Catalog,
-        depth: u32,
-    ) -> Result<()> {
+    /// Its catalog, with notes on tensors that are the same bytes and names that occur twice.
+    pub(super) fn finish(mut self) -> Catalog {
+        relations(&mut self.catalog);
+        self.catalog
+    }
+
+    /// Reports the globals of a pickle that are unknown or dangerous.
+    pub(super) fn report(&mut self, heap: &Heap<'_>) -> Result<()> {
+        self.report_at(heap, 0)
+    }
+
+    fn report_at(&mut self, heap: &Heap<'_>, depth: u32) -> Result<()> {
         let (mut nested, mut wraps) = (false, false);
         for global in heap.globals() {
             nested |= global.class == Class::Nested;
@@ -49,32 +50,26 @@ impl Names {
             if !matches!(global.class, Class::Unknown | Class::Dangerous | Class::Nested) {
                 continue;
             }
-            self.add(spelled(heap, global), global.class, opening, catalog)?;
+            self.add(spelled(heap, global), global.class)?;
         }
         if wraps {
-            self.wrappers(heap, opening, catalog)?;
+            self.wrappers(heap)?;
         }
         if nested {
-            self.inner_pickles(heap, opening, catalog, depth)?;
+            self.inner_pickles(heap, depth)?;
         }
         Ok(())
     }
 
     /// Reports something that loading would run, once.
-    fn add(
-        &mut self,
-        path: String,
-        class: Class,
-        opening: &Opening<'_>,
-        catalog: &mut Catalog,
-    ) -> Result<()> {
+    fn add(&mut self, path: String, class: Class) -> Result<()> {
         if self.seen.contains(&path) {
             return Ok(());
         }
-        opening.budget.charge((path.len() as u64).saturating_mul(5), "the list of globals")?;
+        self.opening.budget.charge((path.len() as u64).saturating_mul(5), "the list of globals")?;
         match class {
-            Class::Dangerous => dangerous(&path, opening, catalog)?,
-            _ => unknown(&path, opening, catalog)?,
+            Class::Dangerous => self.dangerous(&path)?,
+            _ => self.unknown(&path)?,
         }
         self.seen.insert(path);
         Ok(())
@@ -82,21 +77,15 @@ impl Names {
 
     /// Reports functions that call others, by what they call; what calls something harmless is
     /// harmless.
-    fn wrappers(
-        &mut self,
-        heap: &Heap<'_>,
-        opening: &Opening<'_>,
-        catalog: &mut Catalog,
-    ) -> Result<()> {
+    fn wrappers(&mut self, heap: &Heap<'_>) -> Result<()> {
         let mut called = HashSet::<String, RandomState>::default();
         for id in 0..u32::try_from(heap.len()).unwrap_or(u32::MAX) {
-            let Node::Object(index) = heap.node(id) else { continue };
-            let Some(object) = heap.object(index) else { continue };
+            let Some(object) = heap.object(id) else { continue };
             let global = heap.class_of(object.class).filter(|g| g.class == Class::Wrapper);
             let Some(path) = global.map(|global| spelled(heap, global)) else { continue };
             for Wrapped { what, class } in wrapped(heap, object) {
                 if matches!(class, Class::Unknown | Class::Dangerous | Class::Nested) {
-                    self.add(format!("{path} of {}", escaped(&what)), class, opening, catalog)?;
+                    self.add(format!("{path} of {}", escaped(&what)), class)?;
                 }
                 if !called.contains(&path) {
                     called.insert(path.clone());
@@ -107,82 +96,94 @@ impl Names {
             let path = spelled(heap, global);
             if !called.contains(&path) {
                 let (module, name) = (heap.text(global.module), heap.text(global.name));
-                let class = match is_dangerous(&module, &name) {
-                    true => Class::Dangerous,
-                    false => Class::Unknown,
-                };
-                self.add(path, class, opening, catalog)?;
+                let is_dangerous = is_dangerous(&module, &name);
+                self.add(path, if is_dangerous { Class::Dangerous } else { Class::Unknown })?;
             }
         }
         Ok(())
     }
 
     /// Looks into the pickles that a pickle carries as bytes.
-    fn inner_pickles(
-        &mut self,
-        heap: &Heap<'_>,
-        opening: &Opening<'_>,
-        catalog: &mut Catalog,
-        depth: u32,
-    ) -> Result<()> {
+    fn inner_pickles(&mut self, heap: &Heap<'_>, depth: u32) -> Result<()> {
         let mut looked_into = HashSet::<usize, RandomState>::default();
         for id in 0..u32::try_from(heap.len()).unwrap_or(u32::MAX) {
-            let Node::Object(index) = heap.node(id) else { continue };
-            let Some(object) = heap.object(index) else { continue };
-            if heap.class_of(object.class).map(|global| global.class) != Some(Class::Nested) {
+            let Some(object) = heap.object(id) else { continue };
+            if heap.class(object.class) != Some(Class::Nested) {
                 continue;
             }
             let first = heap.tuple(object.args).and_then(|args| args.first().copied());
             let (span, is_text) = match first.and_then(|first| heap.raw_bytes(first)) {
                 Some(found) if depth < MAX_NESTING => found,
                 _ => {
-                    dangerous(
-                        "torch.storage._load_from_bytes with a computed argument",
-                        opening,
-                        catalog,
-                    )?;
+                    self.dangerous("torch.storage._load_from_bytes with a computed argument")?;
                     continue;
                 }
             };
             let bytes = heap.bytes(span);
-            opening.budget.charge(8, "the list of globals")?;
+            self.opening.budget.charge(8, "the list of globals")?;
             if !looked_into.insert(bytes.as_ptr() as usize) {
                 continue;
             }
             let unpacked = match is_text && !bytes.is_ascii() {
                 true => {
-                    opening.budget.charge(bytes.len() as u64, "a pickle in a pickle")?;
+                    self.opening.budget.charge(bytes.len() as u64, "a pickle in a pickle")?;
                     let text = String::from_utf8_lossy(bytes);
                     Some(text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect::<Vec<_>>())
                 }
                 false => None,
             };
-            self.inner(unpacked.as_deref().unwrap_or(bytes), opening, catalog, depth)?;
+            self.inner(unpacked.as_deref().unwrap_or(bytes), depth)?;
         }
         Ok(())
     }
 
     /// The old format is five pickles in a row; a single one is read as well.
-    fn inner(
-        &mut self,
-        bytes: &[u8],
-        opening: &Opening<'_>,
-        catalog: &mut Catalog,
-        depth: u32,
-    ) -> Result<()> {
+    fn inner(&mut self, bytes: &[u8], depth: u32) -> Result<()> {
         if bytes.starts_with(b"PK") {
-            return dangerous("torch.storage._load_from_bytes of an archive", opening, catalog);
+            return self.dangerous("torch.storage._load_from_bytes of an archive");
         }
         let mut rest = bytes;
         for _ in 0..5 {
-            let program = run(rest, 0, opening.budget)?;
-            self.report_at(&program.heap, opening, catalog, depth.saturating_add(1))?;
+            let program = run(rest, 0, self.opening.budget)?;
+            self.report_at(&program.heap, depth.saturating_add(1))?;
             rest = rest.get(program.end..).unwrap_or_default();
             if program.root.is_none() || rest.is_empty() {
                 break;
             }
         }
         Ok(())
+    }
+
+    fn dangerous(&mut self, path: &str) -> Result<()> {
+        let reason = format!("the pickle names {path}, which only an attack needs");
+        if self.opening.strict_pickle {
+            return Err(Error::unsupported(reason));
+        }
+        let full = || format!("{reason}: nothing is read from this file");
+        self.catalog.unsafe_to_read.get_or_insert_with(full);
+        let message =
+            format!("{path} would run when the file is loaded with Python; delete the file");
+        self.would_run(path, Finding::general("dangerous-global", message));
+        Ok(())
+    }
+
+    fn unknown(&mut self, path: &str) -> Result<()> {
+        if self.opening.strict_pickle {
+            return Err(Error::unsupported(format!(
+                "the pickle names {path}, which is not a known class or function"
+            ))
+            .remedy(Remedy::AllowUnknownClasses));
+        }
+        let message = format!(
+            "{path} is not a known class or function; its contents were searched for tensors, no code was run"
+        );
+        self.would_run(path, Finding::general("unknown-global", message));
+        Ok(())
+    }
+
+    fn would_run(&mut self, path: &str, finding: Finding) {
+        self.catalog.would_run.get_or_insert_default().push(path.to_owned());
+        self.catalog.findings.push(finding);
     }
 }
 
@@ -196,34 +197,6 @@ fn spelled(heap: &Heap<'_>, global: &Global) -> String {
         }
         None => path,
     }
-}
-
-fn dangerous(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result<()> {
-    let reason = format!("the pickle names {path}, which only an attack needs");
-    if opening.strict_pickle {
-        return Err(Error::unsupported(reason));
-    }
-    catalog.would_run.get_or_insert_default().push(path.to_owned());
-    let full = || format!("{reason}: nothing is read from this file");
-    catalog.unsafe_to_read.get_or_insert_with(full);
-    let message = format!("{path} would run when the file is loaded with Python; delete the file");
-    catalog.findings.push(Finding::general("dangerous-global", message));
-    Ok(())
-}
-
-fn unknown(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result<()> {
-    if opening.strict_pickle {
-        return Err(Error::unsupported(format!(
-            "the pickle names {path}, which is not a known class or function"
-        ))
-        .remedy(Remedy::AllowUnknownClasses));
-    }
-    catalog.would_run.get_or_insert_default().push(path.to_owned());
-    let message = format!(
-        "{path} is not a known class or function; its contents were searched for tensors, no code was run"
-    );
-    catalog.findings.push(Finding::general("unknown-global", message));
-    Ok(())
 }
 
 /// Notes tensors that are the same bytes, and names that occur twice.

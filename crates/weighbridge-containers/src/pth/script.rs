@@ -82,7 +82,7 @@ pub(super) fn open_json(
     })?;
     catalog.detail = Some("TorchScript 1.0".to_owned());
     let mut store = ZipStore::new(archive, root.to_owned());
-    let heap = Heap::empty();
+    let heap = Heap::new(&[]);
     let mut reader = Reader::new(&heap, &mut store, opening.budget, catalog);
     let mut todo = vec![(String::new(), &document.main_module)];
     while let Some((prefix, module)) = todo.pop() {

@@ -1,5 +1,6 @@
 //! Calls that make tensors, read as descriptions of them.
 
+use crate::advanced;
 use crate::catalog::{Place, Run, Shape, Swap};
 use crate::dtype::StoredType;
 use crate::error::Result;
@@ -52,9 +53,8 @@ impl Reader<'_, '_> {
 
     /// What an object's class means, and its arguments.
     fn call(&self, id: Id) -> Option<(Class, Id)> {
-        let Node::Object(index) = self.heap.node(id) else { return None };
-        let object = self.heap.object(index)?;
-        Some((self.heap.class_of(object.class)?.class, object.args))
+        let object = self.heap.object(id)?;
+        Some((self.heap.class(object.class)?, object.args))
     }
 
     fn rebuild(&mut self, kind: Rebuild, args: Id, inner: Option<Id>, at: Id) -> Result<Draft> {
@@ -69,7 +69,7 @@ impl Reader<'_, '_> {
                 Rebuild::DenseTyped,
                 &[storage, offset, size, strides, _, _, dtype, ref rest @ ..],
             ) => {
-                let Some(Class::Dtype(element)) = heap.class_of(dtype).map(|g| g.class) else {
+                let Some(Class::Dtype(element)) = heap.class(dtype) else {
                     return Ok(self.unknown_type(size, dtype));
                 };
                 self.dense([storage, offset, size, strides], Some(element), rest.first().copied())
@@ -88,11 +88,7 @@ impl Reader<'_, '_> {
             }
             (Rebuild::Wrapper, &[_, dtype, size, ..]) => {
                 let why = "this wraps other tensors, which are listed below it";
-                let state = match heap.node(at) {
-                    Node::Object(index) => heap.object(index).and_then(|object| object.state),
-                    _ => None,
-                };
-                let inner = inner.or(state);
+                let inner = inner.or(heap.object(at).and_then(|object| object.state));
                 Ok(Draft { inner, ..self.without_data(dtype, size, why) })
             }
             (Rebuild::Nested, &[buffer, ..]) => self.nested(buffer),
@@ -183,7 +179,7 @@ impl Reader<'_, '_> {
             );
             return Ok(Draft { bytes, ..Draft::faulty(shape, stored, "truncated", why) });
         }
-        let run = advance(located.run, start.saturating_add(first));
+        let run = advanced(located.run, start.saturating_add(first)).unwrap_or(Run::Nowhere);
         let width = element.plain().map_or(1, crate::dtype::DType::swap_width);
         let swap = match self.store.byte_order() {
             _ if width <= 1 => Swap::None,
@@ -236,7 +232,7 @@ impl Reader<'_, '_> {
     }
 
     fn without_data(&self, dtype: Id, size: Id, why: &'static str) -> Draft {
-        match self.heap.class_of(dtype).map(|global| global.class) {
+        match self.heap.class(dtype) {
             Some(Class::Dtype(element)) => {
                 let shape = sizes(self.heap, size).unwrap_or_default();
                 Draft::refused(shape, element.stored(), why)
@@ -256,13 +252,8 @@ impl Reader<'_, '_> {
             Some(values) => self.element_of(values),
             None => StoredType::opaque("UNKNOWN"),
         };
-        let kind = match heap.node(layout) {
-            Node::Object(index) => heap
-                .object(index)
-                .and_then(|object| heap.tuple(object.args)?.first().copied())
-                .and_then(|name| heap.text_of(name)),
-            _ => None,
-        };
+        let kind = heap.object(layout).and_then(|object| heap.tuple(object.args)?.first());
+        let kind = kind.and_then(|&name| heap.text_of(name));
         let kind = kind.map_or_else(|| "sparse".into(), |kind| crate::text::shortened(&kind, 40));
         Ok(Draft::refused(
             shape,
@@ -276,7 +267,7 @@ impl Reader<'_, '_> {
         let heap = self.heap;
         let element = self.call(id).and_then(|(_, args)| {
             let list = heap.tuple(args)?;
-            let typed = list.get(6).and_then(|&dtype| match heap.class_of(dtype)?.class {
+            let typed = list.get(6).and_then(|&dtype| match heap.class(dtype)? {
                 Class::Dtype(element) => Some(element),
                 _ => None,
             });
@@ -293,7 +284,7 @@ impl Reader<'_, '_> {
 
     /// A tensor of another device, carried as a numpy array.
     fn tensor_of_array(&mut self, array: Id, dtype: Id) -> Result<Draft> {
-        let wanted = match self.heap.class_of(dtype).map(|global| global.class) {
+        let wanted = match self.heap.class(dtype) {
             Some(Class::Dtype(element)) => Some(element),
             _ => None,
         };
@@ -325,14 +316,5 @@ fn type_refusal(element: Element) -> Option<Box<str>> {
     match element.plain() {
         Some(_) => None,
         None => Some(format!("values of torch.{} cannot be read yet", element.name()).into()),
-    }
-}
-
-/// A place some bytes further on.
-pub(super) fn advance(run: Run, by: u64) -> Run {
-    match run {
-        Run::At(offset) => Run::At(offset.saturating_add(by)),
-        Run::Inside { member, offset } => Run::Inside { member, offset: offset.saturating_add(by) },
-        other => other,
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::catalog::Value;
 use crate::text::shortened;
 
-use super::pickle::{Class, Heap, Id, Node, Seq};
+use super::pickle::{Class, Heap, Id, Node};
 use super::reader::Reader;
 
 /// Longer lists are summed up.
@@ -71,7 +71,7 @@ fn write_key(heap: &Heap<'_>, key: Id, out: &mut String, depth: usize) {
             out.push_str(if items.len() == 1 { ",)" } else { ")" });
             Ok(())
         }
-        Node::Object(index) => match heap.object(index).and_then(|o| heap.class_of(o.class)) {
+        Node::Object(_) => match heap.object(key).and_then(|o| heap.class_of(o.class)) {
             Some(global) => write!(out, "<{}>", heap.path_of(global)),
             None => write!(out, "<object>"),
         },
@@ -97,12 +97,12 @@ impl Reader<'_, '_> {
     pub(super) fn value(&self, id: Id) -> Option<Value> {
         let heap = self.heap;
         match heap.node(id) {
-            Node::List(seq) | Node::Set(seq) => self.list_value(seq),
+            Node::List(seq) | Node::Set(seq) => self.items_value(heap.items(seq)),
             Node::Tuple { .. } => self.items_value(heap.tuple(id)?.iter().copied()),
-            Node::Object(index) => {
-                let object = heap.object(index)?;
+            Node::Object(_) => {
+                let object = heap.object(id)?;
                 let args = heap.tuple(object.args)?;
-                match heap.class_of(object.class)?.class {
+                match heap.class(object.class)? {
                     Class::Size => super::geometry::sizes(heap, id).map(|sizes| {
                         Value::List(sizes.iter().map(|&size| Value::Unsigned(64, size)).collect())
                     }),
@@ -119,10 +119,6 @@ impl Reader<'_, '_> {
             }
             _ => self.simple(id),
         }
-    }
-
-    fn list_value(&self, seq: Seq) -> Option<Value> {
-        self.items_value(self.heap.items(seq))
     }
 
     /// Values without structure stay together; long lists are summed up.

@@ -15,6 +15,7 @@ pub(super) static FILES: Conventions = Conventions {
     not_weights: &[LEFTOVERS],
     ..Conventions::new(
         "safetensors",
+        "safetensors",
         "a safetensors file, which begins with the length of its JSON header",
         &[Extension::new("safetensors", Configs::Always)],
     )

@@ -10,9 +10,6 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::limits::Budget;
 
-/// What one listed tensor or entry costs beside its name.
-const RECORD: u64 = LISTED;
-
 /// Reads the header whose data starts at `data_start`.
 pub(super) fn parse(json: &[u8], data_start: u64, budget: &Budget) -> Result<Catalog> {
     let mut catalog = Catalog::default();
@@ -39,14 +36,14 @@ pub(super) fn parse(json: &[u8], data_start: u64, budget: &Budget) -> Result<Cat
         more = json.more(b'}')?;
     }
     json.end()?;
-    check_names(&catalog)?;
+    crate::refuse_duplicates(&catalog)?;
     catalog.declared_len = Some(check_ranges(&catalog, data_start)?);
     Ok(catalog)
 }
 
 fn charge(budget: &Budget, text: usize, what: &str) -> Result<()> {
     budget.items(1, what)?;
-    budget.charge(RECORD.saturating_add(text as u64), what)
+    budget.charge(LISTED.saturating_add(text as u64), what)
 }
 
 /// `__metadata__`: text to text.
@@ -176,20 +173,6 @@ fn check_size(dtype: DType, shape: &[u64], elements: u64, bytes: u64) -> Result<
             "{dtype} {shape:?} takes {expected} bytes, its data_offsets give it {bytes}"
         ))),
         None => Err(Error::malformed(format!("{dtype} {shape:?} does not fill whole bytes"))),
-    }
-}
-
-/// With two tensors of one name, a lookup could return either.
-fn check_names(catalog: &Catalog) -> Result<()> {
-    let mut names = std::collections::HashSet::with_capacity_and_hasher(
-        catalog.tensors.len(),
-        foldhash::fast::RandomState::default(),
-    );
-    match catalog.tensors.iter().find(|tensor| !names.insert(&*tensor.name)) {
-        Some(twice) => {
-            Err(Error::malformed("the name occurs twice in the header").in_tensor(&twice.name))
-        }
-        None => Ok(()),
     }
 }
 

@@ -30,18 +30,12 @@ const MAX_HEADER: u64 = 100_000_000;
 pub struct Safetensors;
 
 impl Container for Safetensors {
-    fn name(&self) -> &'static str {
-        "safetensors"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::FILES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let Some((len, rest)) = probe.head.split_first_chunk::<8>() else {
-            return Recognition::No;
-        };
+        let Some((len, rest)) = probe.head.split_first_chunk::<8>() else { return Recognition::No };
         let len = u64::from_le_bytes(*len);
         let opens = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         match opens && (2..=MAX_HEADER).contains(&len) {
@@ -74,8 +68,8 @@ impl Container for Safetensors {
 
 impl FormatRules for Safetensors {
     /// Says which framework the file is for.
-    fn own_keys(&self) -> &'static [&'static str] {
-        &["format"]
+    fn is_own_key(&self, key: &str) -> bool {
+        key == "format"
     }
 }
 

@@ -16,10 +16,6 @@ use super::Safetensors;
 const METADATA: &str = "__metadata__";
 
 impl Writer for Safetensors {
-    fn format(&self) -> &'static str {
-        "safetensors"
-    }
-
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String> {
         let dtype = tensor.stored.element().filter(|dtype| super::header::is_standard(*dtype));
         match dtype {

@@ -39,9 +39,7 @@ fn note_duplicates(archive: &mut Archive<'_>) {
         .map(|((_, first), _)| *first)
         .collect();
     twice.sort_unstable();
-    let Some(first) = twice.first().and_then(|&at| member(at)) else {
-        return;
-    };
+    let Some(first) = twice.first().and_then(|&at| member(at)) else { return };
     let name = shortened(archive.name(first), 80);
     let more = match twice.len() {
         1 => String::new(),
@@ -67,9 +65,7 @@ fn mark_overlaps(archive: &mut Archive<'_>, budget: &Budget) -> Result<()> {
     let mut end = 0u64;
     for step in 0..members.len() {
         let at = if sorted { step } else { order.get(step).map_or(step, |&at| at as usize) };
-        let Some(member) = members.get_mut(at) else {
-            continue;
-        };
+        let Some(member) = members.get_mut(at) else { continue };
         if member.state == State::Outside {
             continue;
         }

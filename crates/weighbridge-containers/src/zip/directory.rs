@@ -83,9 +83,7 @@ fn wide_numbers(fixed: &[u8], extra: &[u8]) -> Result<[u64; 3]> {
     if !numbers.contains(&LARGE) {
         return Ok(numbers);
     }
-    let Some(mut wide) = extra_field(extra, 1) else {
-        return Ok(numbers);
-    };
+    let Some(mut wide) = extra_field(extra, 1) else { return Ok(numbers) };
     for number in numbers.iter_mut().filter(|number| **number == LARGE) {
         let Some((_, rest)) = wide.split_at_checked(8) else {
             return Err(Error::malformed("its zip64 field lacks a number that it should hold"));

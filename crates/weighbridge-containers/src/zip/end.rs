@@ -74,9 +74,7 @@ pub(super) fn find(input: &Input, len: u64) -> Result<Option<End>> {
 fn locate(tail: &[u8]) -> Result<Option<(usize, u64)>> {
     let mut last = None;
     for at in memchr::memmem::rfind_iter(tail, SIGNATURE) {
-        let Some(rest) = tail.len().checked_sub(at.saturating_add(LEN)) else {
-            continue;
-        };
+        let Some(rest) = tail.len().checked_sub(at.saturating_add(LEN)) else { continue };
         let comment = usize::from(u16_at(tail.get(at..).unwrap_or_default(), 20));
         match (rest.checked_sub(comment), last) {
             (Some(0), None) => return Ok(Some((at, 0))),
@@ -129,9 +127,7 @@ fn read(input: &Input, at: u64, record: &[u8], trailing: u64) -> Result<End> {
 
 /// The zip64 end record, found through its locator just before the end record.
 fn find_wide(input: &Input, at: u64) -> Result<Option<(u64, [u8; LEN64])>> {
-    let Some(locator_at) = at.checked_sub(LOCATOR_LEN as u64) else {
-        return Ok(None);
-    };
+    let Some(locator_at) = at.checked_sub(LOCATOR_LEN as u64) else { return Ok(None) };
     let mut locator = [0; LOCATOR_LEN];
     input.read_at(locator_at, &mut locator)?;
     if !locator.starts_with(LOCATOR) {

@@ -13,7 +13,7 @@
 use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
-use crate::input::Input;
+use crate::input::{Input, range_of};
 use crate::text::shortened;
 
 use super::Method;
@@ -81,9 +81,7 @@ impl Local {
         let mut buffer = SmallVec::<[u8; 128]>::new();
         let from = self.data.saturating_sub(self.extra_len as u64);
         let extra = peek(input, from, self.extra_len, &mut buffer)?;
-        let Some(mut wide) = extra_field(extra, 1) else {
-            return Ok(());
-        };
+        let Some(mut wide) = extra_field(extra, 1) else { return Ok(()) };
         for value in [&mut self.size, &mut self.compressed] {
             if *value == LARGE && wide.len() >= 8 {
                 *value = u64_at(wide, 0);
@@ -133,9 +131,7 @@ fn peek<'b>(
     len: usize,
     buffer: &'b mut SmallVec<[u8; 128]>,
 ) -> Result<&'b [u8]> {
-    let start = usize::try_from(at).ok();
-    let lent = input.lent().and_then(|all| all.get(start?..start?.checked_add(len)?));
-    if let Some(bytes) = lent {
+    if let Some(bytes) = input.lent().and_then(|all| range_of(all, at, len)) {
         return Ok(bytes);
     }
     buffer.resize(len, 0);

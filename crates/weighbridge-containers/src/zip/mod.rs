@@ -12,7 +12,7 @@
 //! The directory is authoritative and is read in one piece; a local header is read only when
 //! somebody asks where a member's data starts, since most of what is in an archive is never asked
 //! for. A file whose end was never downloaded has no directory: then the local headers are walked
-//! from the front ([`recover`]).
+//! from the front (`recover`).
 //!
 //! No zip crate is used, because each offers only some of what weight files need together: the
 //! directory lent from a map, no allocation per member (small PyTorch files are opened by the
@@ -107,15 +107,12 @@ impl Member {
         self.state == State::Incomplete
     }
 
-    /// Whether its contents cannot be read without a password.
-    pub(crate) fn is_encrypted(&self) -> bool {
-        self.flags & ENCRYPTED != 0 || self.method == Method(99)
-    }
-
     /// Why its contents cannot be read, where they cannot.
     pub(crate) fn refusal(&self) -> Option<Cow<'static, str>> {
         match self.state {
-            _ if self.is_encrypted() => Some("its archive member is encrypted".into()),
+            _ if self.flags & ENCRYPTED != 0 || self.method == Method(99) => {
+                Some("its archive member is encrypted".into())
+            }
             State::Overlaps => Some("its archive member shares bytes with another".into()),
             State::Outside => Some("its archive member would run past the archive's data".into()),
             _ if self.method.is_readable() => None,
@@ -172,14 +169,17 @@ impl<'a> Archive<'a> {
 
     /// The member of that name. Of several the last one counts, as in Python's reader.
     pub(crate) fn find(&self, name: &str) -> Option<&Member> {
+        self.named(name).next()
+    }
+
+    /// The members with this name, the last one first.
+    fn named(&self, name: &str) -> impl Iterator<Item = &Member> {
         use std::hash::BuildHasher;
         let hash = self.hasher.hash_one(name);
-        let after = count_up_to(&self.index, hash);
-        let candidates =
-            self.index.get(..after)?.iter().rev().take_while(|&&(known, _)| known == hash);
-        candidates
-            .filter_map(|&(_, at)| self.members.get(at as usize))
-            .find(|member| self.name(member) == name)
+        let before = self.index.get(..count_up_to(&self.index, hash)).unwrap_or_default();
+        let same = before.iter().rev().take_while(move |&&(known, _)| known == hash);
+        let same = same.filter_map(|&(_, at)| self.members.get(at as usize));
+        same.filter(move |member| self.name(member) == name)
     }
 
     /// Whether another member further on has the same name, so that this one is hidden.
@@ -190,16 +190,7 @@ impl<'a> Archive<'a> {
 
     /// Whether another member has the same name.
     pub(crate) fn is_ambiguous(&self, member: &Member) -> bool {
-        use std::hash::BuildHasher;
-        if !self.has_duplicates {
-            return false;
-        }
-        let name = self.name(member);
-        let hash = self.hasher.hash_one(name);
-        let from = self.index.partition_point(|&(known, _)| known < hash);
-        let same = self.index.iter().skip(from).take_while(|&&(known, _)| known == hash);
-        let same = same.filter_map(|&(_, at)| self.members.get(at as usize));
-        same.filter(|other| self.name(other) == name).nth(1).is_some()
+        self.has_duplicates && self.named(self.name(member)).nth(1).is_some()
     }
 
     /// Whether the directory was missing and the list comes from a walk over the file.

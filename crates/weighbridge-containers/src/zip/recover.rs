@@ -33,9 +33,7 @@ pub(super) fn walk(archive: &mut Archive<'_>, len: u64, budget: &Budget) -> Resu
     archive.recovered = true;
     let mut at = 0;
     while starts_with(input, at, SIGNATURE) {
-        let Ok(mut header) = Local::read(input, at) else {
-            break;
-        };
+        let Ok(mut header) = Local::read(input, at) else { break };
         if header.data > len || header.read_sizes(input).is_err() {
             break;
         }

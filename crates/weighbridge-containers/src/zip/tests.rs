@@ -8,7 +8,7 @@
 use std::io::{Cursor, Write};
 
 use super::*;
-use crate::ErrorKind;
+use crate::error::ErrorKind;
 use crate::limits::Limits;
 
 /// Writes archives of any shape.
@@ -373,9 +373,7 @@ fn prefixes_and_damage() {
 fn open_and_read(bytes: &[u8]) {
     let input = Input::from_bytes(bytes.to_vec(), "bytes");
     let budget = Budget::new(Limits::default().max_allocation(1 << 20));
-    let Ok(archive) = Archive::open(&input, &budget) else {
-        return;
-    };
+    let Ok(archive) = Archive::open(&input, &budget) else { return };
     for member in archive.members() {
         let _ = archive.contents(member, &budget, "it");
         let _ = archive.start_of(member, 100, &mut Vec::new());

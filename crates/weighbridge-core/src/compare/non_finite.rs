@@ -5,7 +5,9 @@ use crate::dtype::DType;
 /// How many numbers are NaN, and how many are infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NonFinite {
+    /// NaNs.
     pub nan: u64,
+    /// Infinities of either sign.
     pub infinite: u64,
 }
 

@@ -17,7 +17,9 @@ pub const ROUNDING: f32 = 1e-6;
 pub struct Place {
     /// Its index among all elements.
     pub index: u64,
+    /// Its value on the first side.
     pub a: f64,
+    /// Its value on the second side.
     pub b: f64,
     /// How far out it is: 1 is the bound itself. None where there is no such measure.
     pub times: Option<f64>,
@@ -26,6 +28,7 @@ pub struct Place {
 /// What lies outside, over a weight.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outside {
+    /// How many elements lie outside.
     pub elements: u64,
     /// The rows that hold them, in the order of the tiles; a row may occur more than once.
     pub rows: Vec<u64>,
@@ -68,10 +71,15 @@ pub fn are_outside_rounded(level: Level, to: DType, originals: &[f32], bounds: &
 /// Sums over a row, or the part of it that a piece holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RowSums {
+    /// The index of the row.
     pub row: u64,
+    /// Squares of the first side.
     pub squares_a: f64,
+    /// Squares of the second side.
     pub squares_b: f64,
+    /// Products of both sides.
     pub products: f64,
+    /// How many elements were added up.
     pub elements: u64,
     /// How many of each side are zero.
     pub zeros: [u64; 2],
@@ -110,6 +118,7 @@ impl RowSums {
         self.squares_a.max(self.squares_b) < size * size * count.max(1) as f64
     }
 
+    /// Adds another part of the row.
     pub fn plus(&mut self, other: &Self) {
         self.squares_a += other.squares_a;
         self.squares_b += other.squares_b;

@@ -43,15 +43,21 @@ impl Moments {
 /// The statistics of a pair of weights. Differences count where both sides are finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
+    /// How many elements were compared.
     pub elements: u64,
     /// Elements that are the same to the bit; any two NaNs count as the same.
     pub identical: u64,
+    /// The first side alone.
     pub a: Moments,
+    /// The second side alone.
     pub b: Moments,
     /// Elements that are finite on both sides.
     pub both: u64,
+    /// Squares of the first side.
     pub squares_a: f64,
+    /// Squares of the second side.
     pub squares_b: f64,
+    /// Products of both sides.
     pub products: f64,
     /// Squares of differences.
     pub squares: f64,
@@ -59,13 +65,17 @@ pub struct Statistics {
     pub absolute: f64,
     /// The largest difference, and the first index where it occurs.
     pub largest: Option<(f64, u64)>,
+    /// The largest difference in units of the last place.
     pub ulps: u64,
     /// Whether one side is the other rounded, for each of two roundings.
     pub rounded: [bool; 2],
+    /// NaNs on each side.
     pub nan: [u64; 2],
+    /// Infinities on each side.
     pub infinite: [u64; 2],
     /// Elements that differ where at most one side is finite.
     pub unlike: u64,
+    /// The index of the first of them.
     pub first_unlike: Option<u64>,
 }
 
@@ -94,6 +104,7 @@ impl Default for Statistics {
 }
 
 impl Statistics {
+    /// Adds the statistics of other elements.
     pub fn plus(&mut self, other: &Self) {
         self.elements += other.elements;
         self.identical += other.identical;
@@ -137,10 +148,7 @@ impl Statistics {
 
     /// The norm of the difference over that of A. Infinite where A is zero and B is not.
     pub fn relative(&self) -> f64 {
-        match self.squares == 0.0 {
-            true => 0.0,
-            false => self.squares.sqrt() / self.squares_a.sqrt(),
-        }
+        if self.squares == 0.0 { 0.0 } else { self.squares.sqrt() / self.squares_a.sqrt() }
     }
 
     /// The signal-to-noise ratio in decibels; infinite without noise.
@@ -151,11 +159,13 @@ impl Statistics {
         }
     }
 
+    /// The mean of the absolute differences.
     #[allow(clippy::cast_precision_loss)] // Counts of elements stay below 2^53.
     pub fn mean_absolute(&self) -> f64 {
         self.absolute / self.both.max(1) as f64
     }
 
+    /// The root of the mean of the squared differences.
     #[allow(clippy::cast_precision_loss)] // Counts of elements stay below 2^53.
     pub fn root_mean_square(&self) -> f64 {
         (self.squares / self.both.max(1) as f64).sqrt()

@@ -17,6 +17,7 @@ pub trait Coarse: Number {
     /// The bits that are not the sign.
     const MAGNITUDE: i32;
 
+    /// Whether it is NaN.
     fn is_not_a_number(self) -> bool;
 
     /// Where it stands among all numbers of the type.
@@ -35,22 +36,10 @@ pub trait Coarse: Number {
     }
 }
 
-impl Coarse for f32 {
-    const MAGNITUDE: i32 = i32::MAX;
-    #[inline(always)]
-    fn signed_bits(self) -> i32 {
-        self.to_bits().cast_signed()
-    }
-    #[inline(always)]
-    fn is_not_a_number(self) -> bool {
-        self.is_nan()
-    }
-}
-
-macro_rules! half {
-    ($($type:ident),*) => {
+macro_rules! coarse {
+    ($($type:ident: $magnitude:expr),*) => {
         $(impl Coarse for $type {
-            const MAGNITUDE: i32 = 0x7fff;
+            const MAGNITUDE: i32 = $magnitude;
             #[inline(always)]
             fn signed_bits(self) -> i32 {
                 self.to_bits().cast_signed().into()
@@ -63,7 +52,7 @@ macro_rules! half {
     };
 }
 
-half!(bf16, f16);
+coarse!(f32: i32::MAX, bf16: 0x7fff, f16: 0x7fff);
 
 /// The most steps between two finite numbers of a piece, and whether all are the same in the type.
 pub fn steps<T: Coarse>(level: Level, a: &[f32], b: &[f32]) -> (u64, bool) {

@@ -8,7 +8,9 @@ use crate::dtype::DType;
 /// A double, or a long integer as the sum of its upper and lower half.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wide {
+    /// The double, or the upper half.
     pub upper: f64,
+    /// The lower half; zero for a double.
     pub lower: f64,
 }
 

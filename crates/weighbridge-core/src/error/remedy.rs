@@ -20,7 +20,7 @@ pub enum Remedy {
     AnotherTarget,
     /// Wait until another run has written this output.
     WaitForOther,
-    /// Raise this limit; its name is that of the method of [`Limits`](crate::Limits), or of the
+    /// Raise this limit; its name is that of the method of [`Limits`](crate::limits::Limits), or of the
     /// options of the operation.
     RaiseLimit(&'static str),
     /// Copy files that links lead to, wherever these are.
@@ -38,21 +38,21 @@ pub enum Remedy {
     /// List all problems of the model.
     ListProblems,
     /// State the scheme and variant of the weight, with
-    /// [`OpenOptions::scheme`](crate::OpenOptions::scheme).
+    /// `OpenOptions::scheme`.
     StateScheme,
     /// Keep names, values and metadata as they are.
     KeepNames,
     /// Name a repository that says what the model does not say about itself, with
-    /// [`ConvertOptions::base`](crate::ops::ConvertOptions::base).
+    /// `ConvertOptions::base`.
     StateBase,
     /// Choose between keeping weights as they are stored and casting them.
     KeepOrCast,
     /// Allow pickles that name unknown classes, with
-    /// [`OpenOptions::strict_pickle`](crate::OpenOptions::strict_pickle).
+    /// `OpenOptions::strict_pickle`.
     AllowUnknownClasses,
     /// Convert it, or copy it: it is not quantized.
     ConvertOrCopy,
-    /// Read it front to back, with [`OpenOptions::open_stream`](crate::OpenOptions::open_stream).
+    /// Read it front to back, with `OpenOptions::open_stream`.
     OpenAsStream,
     /// Encode numbers that are NaN or infinite as the reference would.
     AllowNonFinite,

@@ -36,10 +36,7 @@ impl Folder for LocalFolder {
         let path = self.root.join(path);
         // One call for what is missing, and for all but links.
         let own = std::fs::symlink_metadata(&path)?;
-        match own.is_symlink() {
-            true => Ok(kind_of_target(&path)),
-            false => Ok(kind_of(&own)),
-        }
+        if own.is_symlink() { Ok(kind_of_target(&path)) } else { Ok(kind_of(&own)) }
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {

@@ -22,7 +22,8 @@ impl<T: AsRef<[u8]> + Send + Sync> ReadAt for Memory<T> {
 }
 
 /// `len` bytes from `offset` on, if there are so many.
-pub(super) fn range_of(bytes: &[u8], offset: u64, len: usize) -> Option<&[u8]> {
+#[inline]
+pub fn range_of(bytes: &[u8], offset: u64, len: usize) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     bytes.get(start..start.checked_add(len)?)
 }

@@ -32,13 +32,15 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use memory::{Memory, range_of};
+use memory::Memory;
+pub use memory::range_of;
 use window::Window;
 
 use crate::error::{Error, Result};
 use crate::limits::Budget;
+use crate::stop::lock;
 use crate::stop::while_reading;
 
 /// From this length on, reading ahead pays: the unwanted bytes around a stretch are few beside it.
@@ -60,7 +62,6 @@ struct Named {
 
 impl Input {
     /// Any source of bytes. `name` stands in for the path in messages.
-    #[must_use]
     pub fn from_source(source: Arc<dyn ReadAt>, name: impl Into<PathBuf>) -> Self {
         let len = source.len();
         Self(Arc::new(Named {
@@ -133,13 +134,11 @@ impl Input {
     }
 
     /// The path, or the name given instead of one.
-    #[must_use]
     pub fn name(&self) -> &Path {
         &self.0.name
     }
 
     /// The length; of a stream, once its end was seen.
-    #[must_use]
     #[allow(clippy::len_without_is_empty)] // The length may be unknown.
     pub fn len(&self) -> Option<u64> {
         self.0.len.or_else(|| self.0.source.len())
@@ -154,7 +153,6 @@ impl Input {
     }
 
     /// Everything, where it can be lent.
-    #[must_use]
     pub fn lent(&self) -> Option<&[u8]> {
         self.0.source.lend()
     }
@@ -235,10 +233,7 @@ impl Input {
 
     /// Does something that may wait for a network, as long as nobody wants the work to end.
     fn waiting<R>(&self, read: impl FnOnce() -> R) -> R {
-        match self.has_latency() {
-            true => while_reading(read),
-            false => read(),
-        }
+        if self.has_latency() { while_reading(read) } else { read() }
     }
 
     /// Fills several buffers in one call of the source. No range may reach past the end.
@@ -328,11 +323,6 @@ impl Input {
 /// The error of a source: one of ours that it wraps, or what the system says.
 pub fn error_of(error: io::Error, doing: &str) -> Error {
     error.downcast::<Error>().unwrap_or_else(|error| Error::io(error, doing))
-}
-
-/// A panic in another thread while it held a lock leaves at worst a stale window behind.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
+use crate::stop::lock;
 use crate::sys;
 
 /// The most files that stay open, however many the system allows.
@@ -38,7 +39,7 @@ impl Slot {
 
 /// Lets a file stay open until others need its place.
 pub(super) fn keep_open(slot: &Arc<Slot>, file: Arc<File>) {
-    keep_in(&mut lock(), most_open(), slot, file);
+    keep_in(&mut lock(&OPEN), most_open(), slot, file);
 }
 
 fn keep_in(open: &mut VecDeque<Weak<Slot>>, most: usize, slot: &Arc<Slot>, file: Arc<File>) {
@@ -55,7 +56,7 @@ fn keep_in(open: &mut VecDeque<Weak<Slot>>, most: usize, slot: &Arc<Slot>, file:
 pub(super) fn open(path: &Path) -> io::Result<File> {
     match sys::open_without_waiting(path) {
         Err(error) if sys::is_too_many_files(&error) => {
-            let mut open = lock();
+            let mut open = lock(&OPEN);
             while !open.is_empty() {
                 close_first(&mut open);
             }
@@ -70,10 +71,6 @@ fn close_first(open: &mut VecDeque<Weak<Slot>>) {
     if let Some(slot) = open.pop_front().and_then(|slot| slot.upgrade()) {
         slot.set(None);
     }
-}
-
-fn lock() -> MutexGuard<'static, VecDeque<Weak<Slot>>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A quarter of what the system allows: outputs, the program around this library and its other

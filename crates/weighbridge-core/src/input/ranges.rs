@@ -2,10 +2,10 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::ReadRange;
-use crate::stop;
+use crate::stop::{self, lock};
 
 /// How [`read_ranges_merged`] asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub fn read_ranges_merged(
         return requests.into_iter().try_for_each(|request| request.run(&read));
     }
     let left = Mutex::new(requests.into_iter());
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || lock(&left).next();
     let work = || {
         while let Some(request) = next() {
             if let Err(error) = request.run(&read) {

@@ -34,19 +34,13 @@ pub trait ReadAt: Send + Sync {
     }
 
     /// A hint that these bytes will be read soon.
-    fn will_need(&self, need: &Need) {
-        let _ = need;
-    }
+    fn will_need(&self, _need: &Need) {}
 
     /// Limits the bytes that are held because of such hints, of all files of the same place together.
-    fn limit_ahead(&self, bytes: u64) {
-        let _ = bytes;
-    }
+    fn limit_ahead(&self, _bytes: u64) {}
 
     /// A hint how the bytes will be read from now on.
-    fn will_read(&self, pattern: ReadPattern) {
-        let _ = pattern;
-    }
+    fn will_read(&self, _pattern: ReadPattern) {}
 
     /// All bytes without a copy, where they are in memory.
     fn lend(&self) -> Option<&[u8]> {

@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
 use super::FoundFile;
 use crate::crc::FileChecksum;
 use crate::error::{Error, Result};
+use crate::stop::lock;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
@@ -41,34 +42,23 @@ impl Finished {
         Self { path, files: Mutex::default(), begun: Mutex::default() }
     }
 
-    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Noted>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn begun_files(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Goes on with what an earlier run has noted. What is noted from now on begins a line of its own.
     pub(super) fn go_on(&self, lines: &str) -> Result<()> {
         self.read(lines);
-        match lines.is_empty() || lines.ends_with('\n') {
-            true => Ok(()),
-            false => self.append("\n"),
-        }
+        if lines.is_empty() || lines.ends_with('\n') { Ok(()) } else { self.append("\n") }
     }
 
     /// Takes over what an earlier run has noted.
     pub(super) fn read(&self, lines: &str) {
         for line in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-            self.files().extend(complete(&line));
-            self.begun_files().extend(begun(&line));
+            lock(&self.files).extend(complete(&line));
+            lock(&self.begun).extend(begun(&line));
         }
     }
 
     /// Notes that a file is about to be written.
     pub(super) fn begin(&self, name: &str) -> Result<()> {
-        match self.begun_files().insert(name.to_owned()) {
+        match lock(&self.begun).insert(name.to_owned()) {
             true => self.append(&format!("{}\n", json!({ "begun": name }))),
             false => Ok(()),
         }
@@ -76,13 +66,13 @@ impl Finished {
 
     /// The files of which anything may have been written.
     pub(super) fn begun(&self) -> BTreeSet<String> {
-        self.begun_files().clone()
+        lock(&self.begun).clone()
     }
 
     /// Notes that a file is complete.
     pub(super) fn note(&self, name: &str, noted: Noted) -> Result<()> {
         let Noted { len, checksum } = noted;
-        let mut files = self.files();
+        let mut files = lock(&self.files);
         let line = json!({ "name": name, "bytes": len, "checksum": checksum });
         self.append(&format!("{line}\n"))?;
         files.insert(name.to_owned(), noted);
@@ -97,26 +87,26 @@ impl Finished {
 
     /// The checksum of a file that is complete.
     pub(super) fn checksum(&self, name: &str) -> Option<u32> {
-        self.files().get(name).map(|noted| noted.checksum)
+        lock(&self.files).get(name).map(|noted| noted.checksum)
     }
 
     /// What there is of a file of `len` bytes at `path`. A file that is no longer what was written
     /// is struck off the list.
     pub(super) fn check(&self, name: &str, path: &Path, len: u64) -> FoundFile {
-        let Some(noted) = self.files().get(name).copied() else { return FoundFile::Nothing };
+        let Some(noted) = lock(&self.files).get(name).copied() else { return FoundFile::Nothing };
         let is_right = noted.len == len
             && path.metadata().is_ok_and(|about| about.is_file() && about.len() == len)
             && checksum(path, len).is_ok_and(|checksum| checksum == noted.checksum);
         if is_right {
             return FoundFile::Complete;
         }
-        self.files().remove(name);
+        lock(&self.files).remove(name);
         FoundFile::Damaged
     }
 
     /// The names of the files that are complete.
     pub(super) fn names(&self) -> Vec<String> {
-        self.files().keys().cloned().collect()
+        lock(&self.files).keys().cloned().collect()
     }
 }
 

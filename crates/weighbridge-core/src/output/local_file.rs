@@ -1,12 +1,13 @@
 //! One file on disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use super::lock::Lock;
 use super::partial_file::PartialFile;
 use super::{Destination, OutputFile, refuse_full_disk};
 use crate::error::{Error, Result};
+use crate::stop::lock;
 
 /// One file on disk, which has its name only when it is complete.
 pub struct LocalFile {
@@ -25,10 +26,6 @@ impl LocalFile {
     pub fn new(target: &Path, replace: bool) -> Self {
         let (complete, lock) = (Mutex::default(), OnceLock::new());
         Self { target: target.to_owned(), replace, complete, lock }
-    }
-
-    fn complete(&self) -> MutexGuard<'_, Option<PartialFile>> {
-        self.complete.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -49,11 +46,11 @@ impl Destination for LocalFile {
     }
 
     fn unnamed(&self) -> Option<PathBuf> {
-        self.complete().as_ref().map(|file| file.path().to_owned())
+        lock(&self.complete).as_ref().map(|file| file.path().to_owned())
     }
 
     fn finish(&self) -> Result<()> {
-        let file = self.complete().take();
+        let file = lock(&self.complete).take();
         file.map_or(Ok(()), |file| file.finish(self.replace))
     }
 
@@ -62,7 +59,7 @@ impl Destination for LocalFile {
     }
 
     fn abort(&self) {
-        self.complete().take();
+        lock(&self.complete).take();
     }
 }
 
@@ -77,7 +74,7 @@ impl OutputFile for Unnamed<'_> {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        *self.of.complete() = Some(self.file);
+        *lock(&self.of.complete) = Some(self.file);
         Ok(())
     }
 }

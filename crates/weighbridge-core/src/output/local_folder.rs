@@ -1,7 +1,7 @@
 //! A directory on disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use super::finished::Noted;
 use super::marker::{Files, ListedFile, is_inside};
@@ -10,6 +10,7 @@ use super::partial_folder::PartialFolder;
 use super::{Destination, FoundFile, Kept, OutputFile, refuse_full_disk};
 use crate::crc::FileChecksum;
 use crate::error::{Error, Result};
+use crate::stop::lock;
 
 /// What to do with what an interrupted run has left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,8 +57,7 @@ impl LocalFolder {
 
     /// Adds a file to what the marker lists.
     fn list(&self, name: &str, bytes: u64) {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.insert(with_slashes(name), ListedFile { bytes, checksum: None });
+        lock(&self.files).insert(with_slashes(name), ListedFile { bytes, checksum: None });
     }
 
     /// Where a file is written, in a folder that exists. From now on it is known as ours.
@@ -120,7 +120,7 @@ impl Destination for LocalFolder {
     }
 
     fn finish(&self) -> Result<()> {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = lock(&self.files);
         let partial = self.partial()?;
         for (name, file) in files.iter_mut() {
             file.checksum = partial.finished.checksum(name);

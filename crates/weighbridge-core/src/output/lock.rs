@@ -56,9 +56,7 @@ impl Lock {
         };
         let (target, mut file) = (target.to_owned(), file);
         let text = contents(&mut file).filter(|text| text.is_empty() || is_ours(text));
-        let Some(text) = text else {
-            return Err(in_the_way(&path));
-        };
+        let Some(text) = text else { return Err(in_the_way(&path)) };
         remember(&path);
         let mut lock = Self { file: Some(file), path, target, removed: None };
         if is_certain {

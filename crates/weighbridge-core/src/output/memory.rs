@@ -1,23 +1,13 @@
 //! Files in memory.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::{Destination, OutputFile};
 use crate::error::{Error, Result};
+use crate::stop::lock;
 
 /// Files in memory, by name.
-///
-/// ```no_run
-/// use weighbridge::{Model, ops, output};
-/// let (model, files) = (Model::open("model.gguf")?, output::Memory::default());
-/// let options = ops::ConvertOptions::new("out");
-/// ops::Conversion::plan_for(&model, &options, &files)?.run_into(&files)?;
-/// for (name, bytes) in files.into_files() {
-///     println!("{name}: {} bytes", bytes.len());
-/// }
-/// # Ok::<(), weighbridge::Error>(())
-/// ```
 #[derive(Debug, Default)]
 pub struct Memory {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
@@ -28,10 +18,6 @@ impl Memory {
     #[must_use]
     pub fn into_files(self) -> BTreeMap<String, Vec<u8>> {
         self.files.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -50,7 +36,7 @@ impl Destination for Memory {
     }
 
     fn abort(&self) {
-        self.files().clear();
+        lock(&self.files).clear();
     }
 }
 
@@ -62,7 +48,7 @@ struct MemoryFile<'a> {
 
 impl OutputFile for MemoryFile<'_> {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let mut all = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.bytes);
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let place = all.get_mut(start..start.saturating_add(bytes.len()));
         let outside = || Error::usage("a write lies outside the file").at(offset);
@@ -72,7 +58,7 @@ impl OutputFile for MemoryFile<'_> {
 
     fn finish(self: Box<Self>) -> Result<()> {
         let bytes = self.bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.of.files().insert(self.name, bytes);
+        lock(&self.of.files).insert(self.name, bytes);
         Ok(())
     }
 }

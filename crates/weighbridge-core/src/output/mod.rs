@@ -58,6 +58,21 @@ pub struct Kept {
     pub names: Vec<String>,
 }
 
+/// How an output is sent to a place elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Sending {
+    /// Several files below the address, or one that it names.
+    pub is_folder: bool,
+    /// The most bytes that wait to be sent.
+    pub memory: u64,
+    /// Whether what exists may be replaced.
+    pub force: bool,
+    /// Whether to go on with what an interrupted run has finished.
+    pub resume: bool,
+    /// Whether files are written front to back, because their formats need that.
+    pub in_turn: bool,
+}
+
 /// Where the files of an output go. Names may have folders in them, with `/` between.
 ///
 /// The calls come in this order: `begin`, `found` and `reserve`, then for each file `create`, its

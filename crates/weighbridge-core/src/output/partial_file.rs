@@ -7,10 +7,11 @@
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Remedy, Result};
+use crate::stop::lock;
 use crate::sys;
 
 /// How many names are tried for the partial file: earlier processes may have had the same number.
@@ -22,24 +23,20 @@ pub(super) const PARTIAL: &str = ".weigh-partial";
 /// The partial files of this process, and its locks.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Has a file removed by [`discard_unfinished`].
 pub(super) fn remember(path: &Path) {
-    unfinished().push(path.to_owned());
+    lock(&UNFINISHED).push(path.to_owned());
 }
 
 /// The opposite of [`remember`].
 pub(super) fn forget(path: &Path) {
-    unfinished().retain(|unfinished| unfinished != path);
+    lock(&UNFINISHED).retain(|unfinished| unfinished != path);
 }
 
 /// Removes every file of this process that is still being written. For a process that is about to
 /// end without unwinding, such as after a second Ctrl-C: what is written after this is lost.
 pub fn discard_unfinished() {
-    for partial in unfinished().drain(..) {
+    for partial in lock(&UNFINISHED).drain(..) {
         let _ = std::fs::remove_file(partial);
     }
 }
@@ -95,10 +92,8 @@ impl PartialFile {
     /// that is wanted; a link is replaced itself, and what it leads to is left alone.
     pub fn finish(self, replace: bool) -> Result<()> {
         self.file.sync_all().map_err(|e| self.failed(e))?;
-        match replace {
-            true => self.rename()?,
-            false => self.take_free_name()?,
-        }
+        let named = if replace { self.rename() } else { self.take_free_name() };
+        named?;
         sys::sync_folder_of(&self.target);
         Ok(())
     }
@@ -150,7 +145,7 @@ fn create_partial(target: &Path, note: &dyn Fn(&Path) -> Result<()>) -> Result<(
         }
         note(&partial)?;
         // Locked until the file exists, so that `discard_unfinished` misses none.
-        let mut unfinished = unfinished();
+        let mut unfinished = lock(&UNFINISHED);
         match OpenOptions::new().write(true).create_new(true).open(&partial) {
             Ok(file) => {
                 unfinished.push(partial.clone());
@@ -234,9 +229,9 @@ mod tests {
         assert_eq!(names(folder.path()).len(), 1);
         // Not all of them: other tests of this process are at work.
         let path = output.partial.clone();
-        assert!(unfinished().contains(&path));
+        assert!(lock(&UNFINISHED).contains(&path));
         drop(output);
-        assert!(!unfinished().contains(&path));
+        assert!(!lock(&UNFINISHED).contains(&path));
         assert!(names(folder.path()).is_empty());
     }
 }

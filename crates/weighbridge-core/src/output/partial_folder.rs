@@ -13,7 +13,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::finished::Finished;
 use super::local_folder::Leftover;
@@ -23,6 +23,7 @@ use super::partial_file::{PARTIAL, refuse_existing};
 use super::stamp::{self, Found, STAMP};
 use super::{FoundFile, beside, refuse_foreign};
 use crate::error::{Error, Remedy, Result};
+use crate::stop::lock;
 use crate::sys::sync_folder_of;
 use crate::text::escaped;
 
@@ -103,13 +104,11 @@ impl PartialFolder {
     }
 
     /// Where a file of that name is written.
-    #[must_use]
     pub fn path_of(&self, name: &str) -> PathBuf {
         self.partial.join(name)
     }
 
     /// What an earlier run has left of a file.
-    #[must_use]
     pub fn found(&self, name: &str, len: u64) -> FoundFile {
         self.finished.check(name, &self.path_of(name), len)
     }
@@ -135,9 +134,10 @@ impl PartialFolder {
     /// Marks the directory as ours, with these files, and gives it its name. What has this name
     /// already is replaced, if that is wanted and it is ours.
     pub fn finish(&self, replace: bool, files: &Files) -> Result<()> {
-        match replace {
-            true => refuse_foreign(&self.target)?,
-            false => refuse_existing(&self.target)?,
+        if replace {
+            refuse_foreign(&self.target)?
+        } else {
+            refuse_existing(&self.target)?
         }
         // Whoever finds the directory before it has its name knows it by the stamp or by the marker;
         // under its name only the marker is left.
@@ -171,7 +171,7 @@ impl PartialFolder {
             };
             match (removed, old == own) {
                 (true, true) => {}
-                (true, false) => self.removed().push(old),
+                (true, false) => lock(&self.removed).push(old),
                 (false, true) => {
                     let message = "is complete, but what it replaced could not be removed";
                     return Err(Error::usage(message).in_file(&self.target).hint(set_aside(&old)));
@@ -182,17 +182,13 @@ impl PartialFolder {
         Ok(())
     }
 
-    fn removed(&self) -> MutexGuard<'_, Vec<PathBuf>> {
-        self.removed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What earlier runs left and this one has removed.
     pub fn notes(&self) -> Vec<String> {
         let note = |path: &PathBuf| {
             let path = path.to_string_lossy();
             format!("removed {}, which an earlier run had replaced", escaped(&path))
         };
-        self.lock.notes().into_iter().chain(self.removed().iter().map(note)).collect()
+        self.lock.notes().into_iter().chain(lock(&self.removed).iter().map(note)).collect()
     }
 }
 

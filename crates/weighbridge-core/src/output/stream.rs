@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::{Destination, OutputFile, WriteOrder};
 use crate::error::{Error, Result};
+use crate::stop::lock;
 use crate::sys;
 
 /// A writer that takes one file from front to back.
@@ -68,7 +69,7 @@ impl<W: Write + Send> Destination for Stream<W> {
     }
 
     fn create(&self, name: &str, _len: u64) -> Result<Box<dyn OutputFile + '_>> {
-        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = lock(&self.end);
         match end.len {
             0 => Ok(Box::new(StreamFile { of: self })),
             _ => Err(Error::usage(format!("a stream takes one file; {name} is a second"))),
@@ -88,7 +89,7 @@ struct StreamFile<'a, W> {
 
 impl<W: Write + Send> OutputFile for StreamFile<'_, W> {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let mut end = self.of.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = lock(&self.of.end);
         if offset != end.len {
             return Err(Error::usage("a stream is written front to back").at(offset));
         }
@@ -98,7 +99,7 @@ impl<W: Write + Send> OutputFile for StreamFile<'_, W> {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let mut end = self.of.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = lock(&self.of.end);
         end.writer.flush().map_err(|e| self.of.failed(e))
     }
 }

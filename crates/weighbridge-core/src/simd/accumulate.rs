@@ -5,18 +5,23 @@
 //! other CPU units than adding does, so both share one loop. The product of two f32 is exact in
 //! f64, so a fused multiply-add rounds as the definition does.
 
+/// Lanes of the sums.
 pub const LANES: usize = 4;
 
+/// The numbers of two turns of the lanes.
 pub type Eight = [f32; 2 * LANES];
 
 /// Sums over the numbers of one side, in four lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OneSide {
+    /// The numbers.
     pub sum: [f64; LANES],
+    /// Their squares.
     pub squares: [f64; LANES],
 }
 
 impl OneSide {
+    /// Adds a number to a lane.
     #[inline(always)]
     pub fn add(&mut self, lane: usize, x: f64) {
         self.sum[lane] += x;
@@ -27,13 +32,17 @@ impl OneSide {
 /// Sums over the numbers of two sides and their differences, in four lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TwoSides {
+    /// The first side alone.
     pub a: OneSide,
+    /// The second side alone.
     pub b: OneSide,
+    /// Products of both sides.
     pub products: [f64; LANES],
     /// Squares of differences.
     pub squares: [f64; LANES],
     /// Absolute differences.
     pub absolute: [f64; LANES],
+    /// The largest absolute difference.
     pub largest: [f64; LANES],
     /// Elements that are the same to the bit.
     pub identical: u32,
@@ -42,6 +51,7 @@ pub struct TwoSides {
 }
 
 impl TwoSides {
+    /// Adds a pair of numbers to a lane.
     #[inline(always)]
     pub fn add(&mut self, lane: usize, single_a: f32, single_b: f32) {
         let (a, b) = (f64::from(single_a), f64::from(single_b));

@@ -3,9 +3,10 @@
 use super::Number;
 
 /// Declares a form for each kind of block: its bytes, its elements, and its other arguments. The
-/// default is the definition, which the caller passes in.
+/// default is the definition, which the caller passes in. `block_form!` writes one for an
+/// instruction set that has a function for it.
 macro_rules! block_forms {
-    ($($(#[$doc:meta])* $name:ident($bytes:literal => $elements:literal $(, $argument:ident: $type:ty)*);)*) => {
+    ($d:tt $($(#[$doc:meta])* $name:ident($bytes:literal => $elements:literal $(, $argument:ident: $type:ty)*);)*) => {
         /// Kinds of blocks, named as ggml names them. Each form fills `out` with a block's numbers.
         pub trait BlockForms: Copy {
             $($(#[$doc])*
@@ -21,10 +22,38 @@ macro_rules! block_forms {
                 T::through(out, define);
             })*
         }
+
+        #[allow(unused_macros)] // Architectures without a set of their own.
+        macro_rules! block_form {
+            $(($name by $d function:path) => {
+                #[inline(always)]
+                fn $name<T: Number>(
+                    self,
+                    block: &[u8; $bytes],
+                    $($argument: $type,)*
+                    out: &mut [T; $elements],
+                    _: impl FnOnce(&mut [f32; $elements]),
+                ) {
+                    // SAFETY: the CPU has the instructions.
+                    unsafe { $d function(block, $($argument,)* out) }
+                }
+            };)*
+        }
+    };
+}
+
+/// The forms of an instruction set: functions of the same names in files of its `blocks`.
+#[allow(unused_macros)] // Architectures without a set of their own.
+macro_rules! block_forms_of {
+    ($set:ty { $($file:ident: $($name:ident),*;)* }) => {
+        impl BlockForms for $set {
+            $($(block_form!($name by blocks::$file::$name);)*)*
+        }
     };
 }
 
 block_forms! {
+    $
     /// One scale, nibbles around 8; the low nibbles are the first half.
     q4_0(18 => 32);
     /// One scale and minimum, nibbles.

@@ -18,6 +18,7 @@ fn digit<const DIGITS: usize>(code: u16, place: usize) -> usize {
 
 /// Numbers that codes are compared with.
 pub struct Target<'a, const DIGITS: usize> {
+    /// The numbers.
     pub values: &'a [f32; DIGITS],
     /// How much the square of each difference counts.
     pub weights: &'a [f32; DIGITS],

@@ -9,6 +9,7 @@ pub const LANES: usize = 16;
 /// Lanes of the extremes.
 pub const HALF: usize = LANES / 2;
 
+/// One number for each lane of the sums.
 pub type Sixteen = [f32; LANES];
 
 /// How many times sixteen numbers a block has.
@@ -17,12 +18,16 @@ pub const BLOCK: usize = 16;
 /// Sums and counts over all blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Extent {
+    /// The numbers.
     pub sum: [f64; LANES],
+    /// Their squares.
     pub squares: [f64; LANES],
+    /// How many are zero.
     pub zeros: u32,
 }
 
 impl Extent {
+    /// Adds a number to a lane.
     #[inline(always)]
     pub fn add(&mut self, lane: usize, x: f32) {
         let wide = f64::from(x);
@@ -35,13 +40,17 @@ impl Extent {
 /// The extremes of a block. What is not a number is passed over; zeros of either sign are equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ends {
+    /// The smallest number of each lane.
     pub min: [f32; HALF],
+    /// The largest number of each lane.
     pub max: [f32; HALF],
 }
 
 impl Ends {
+    /// The extremes of no numbers.
     pub const NONE: Self = Self { min: [f32::INFINITY; HALF], max: [f32::NEG_INFINITY; HALF] };
 
+    /// Adds a number to a lane.
     #[inline(always)]
     pub fn add(&mut self, lane: usize, x: f32) {
         let (min, max) = (self.min[lane], self.max[lane]);

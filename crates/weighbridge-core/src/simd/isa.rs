@@ -3,23 +3,17 @@
 //! A kernel is a [`Task`]: one function, compiled once for each instruction set. Within it, an
 //! [`Isa`] stands for the set and offers the operations for which a set may have its own form.
 //! Each of them is a plain function of slices whose default is the scalar definition; a set
-//! overrides those where it is measurably faster. To add a set, add a folder with an `Isa`, a
-//! line in the table of levels and a line in [`run`].
-#![allow(unsafe_code)] // The one call that needs the CPU to have an instruction set.
+//! overrides those where it is measurably faster.
 
 use std::ops::Range;
 
 use super::accumulate::{self, Eight, OneSide, TwoSides};
-#[cfg(target_arch = "x86_64")]
-use super::avx2;
 use super::blocks::BlockForms;
 use super::by_digits::{self, Tables, Target};
 use super::codes::{Arithmetic, Codes, Run, Segment};
 use super::columns::EightColumns;
 use super::extent::{self, Ends, Extent, Sixteen};
-use super::level::{Level, Set};
 use super::near::{Cells, EvenReach, FloatReach};
-use super::scalars::Scalars;
 use super::vector::{LANES, Vector};
 use super::{Number, Sides};
 
@@ -30,41 +24,6 @@ pub trait Task {
 
     /// Does the work. Must be `#[inline(always)]`, to be compiled with the set's instructions.
     fn run<I: Isa>(self, isa: I) -> Self::Output;
-}
-
-/// Runs a task at a level.
-#[inline(always)]
-pub fn run<K: Task>(level: Level, task: K) -> K::Output {
-    match level.set() {
-        Set::Baseline => at_baseline(task),
-        // SAFETY: a `Level` exists only if the CPU has its instructions.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => unsafe { avx2::run(task) },
-    }
-}
-
-#[inline(never)]
-fn at_baseline<K: Task>(task: K) -> K::Output {
-    task.run(Baseline)
-}
-
-/// What every CPU of the architecture has.
-#[derive(Clone, Copy)]
-struct Baseline;
-
-impl BlockForms for Baseline {}
-impl Isa for Baseline {
-    type Vector = Scalars;
-
-    #[inline(always)]
-    fn splat(self, value: f32) -> Scalars {
-        Scalars([value; LANES])
-    }
-
-    #[inline(always)]
-    fn load(self, lanes: &[f32; LANES]) -> Scalars {
-        Scalars(*lanes)
-    }
 }
 
 /// An instruction set, within a [`Task`].
@@ -92,6 +51,10 @@ pub trait Isa: BlockForms {
     fn narrow<T: Number>(self, values: &[f32], out: &mut [T]) {
         out.iter_mut().zip(values).for_each(|(o, &value)| *o = T::narrow(value));
     }
+
+    /// Prefetches memory that will be written soon.
+    #[inline(always)]
+    fn prefetch<T>(self, _: &[T]) {}
 
     /// Transposes the whole squares of a matrix; returns how many rows and columns of `from` they
     /// cover.

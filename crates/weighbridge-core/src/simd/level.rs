@@ -4,8 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::LazyLock;
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2;
+use super::{ROWS, Set};
 use crate::error::{Error, Result};
 use crate::text::escaped;
 
@@ -15,40 +14,23 @@ use crate::text::escaped;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(Set);
 
-/// The instruction sets that kernels are compiled for, the slowest first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Set {
-    /// What every CPU of the architecture has; the scalar definitions.
-    Baseline,
-    /// x86-64 with AVX2, F16C and FMA.
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-}
-
 /// A set, its name, and whether this CPU has it.
-struct Line {
-    set: Set,
-    name: &'static str,
-    is_available: fn() -> bool,
+pub(super) struct Row {
+    pub(super) set: Set,
+    pub(super) name: &'static str,
+    pub(super) is_available: fn() -> bool,
 }
-
-/// The table of levels, in the order of [`Set`].
-static TABLE: &[Line] = &[
-    Line { set: Set::Baseline, name: "baseline", is_available: || true },
-    #[cfg(target_arch = "x86_64")]
-    Line { set: Set::Avx2, name: "avx2", is_available: avx2::is_available },
-];
 
 impl Level {
     /// What every CPU of the architecture has.
-    pub const BASELINE: Self = Self(Set::Baseline);
+    pub const BASELINE: Self = Self(Set::baseline);
 
     /// Every level this CPU has, the slowest first.
     #[must_use]
     pub fn available() -> &'static [Self] {
         static AVAILABLE: LazyLock<Vec<Level>> = LazyLock::new(|| {
-            let has = |line: &&Line| (line.is_available)();
-            TABLE.iter().filter(has).map(|line| Level(line.set)).collect()
+            let has = |row: &&Row| (row.is_available)();
+            ROWS.iter().filter(has).map(|row| Level(row.set)).collect()
         });
         &AVAILABLE
     }
@@ -56,7 +38,7 @@ impl Level {
     /// Its name, as `WEIGHBRIDGE_SIMD` takes it.
     #[must_use]
     pub fn name(self) -> &'static str {
-        TABLE.iter().find(|line| line.set == self.0).map_or("", |line| line.name)
+        ROWS.iter().find(|row| row.set == self.0).map_or("", |row| row.name)
     }
 
     /// What to dispatch on.

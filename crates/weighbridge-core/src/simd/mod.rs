@@ -9,12 +9,14 @@
 //! Which NaN (its sign and its payload) is not promised, nor is it by IEEE 754's arithmetic;
 //! everything else, the sign of zero included, is the same to the bit.
 
+#[macro_use]
+mod blocks;
+#[macro_use]
+mod sets;
+
 pub mod accumulate;
 #[cfg(any(test, feature = "testing"))]
 pub mod agreement;
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-mod blocks;
 pub mod by_digits;
 pub mod codes;
 mod columns;
@@ -32,8 +34,14 @@ mod to_small_floats;
 mod transpose;
 pub mod vector;
 
+// The instruction sets, the slowest first: the folder or file of each, and where it is compiled.
+cfg_match! {
+    all() => { mod baseline; }
+    target_arch = "x86_64" => { mod avx2; }
+}
+
 pub use columns::{EIGHT, EightColumns, decode_eight_columns};
-pub use isa::{Isa, Task, run};
+pub use isa::{Isa, Task};
 pub use level::{Level, asked, level, with_level};
 pub use number::{Number, half_to_f32};
 pub use slices::{map, narrow, prefetch};

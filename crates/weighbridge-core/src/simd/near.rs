@@ -10,6 +10,7 @@ pub struct EvenReach {
     pub constant: f32,
     /// Farther by this for each unit of a number's distance from `zero`.
     pub of_distance: f32,
+    /// The number that distances are measured from.
     pub zero: f32,
 }
 

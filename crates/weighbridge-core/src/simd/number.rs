@@ -2,18 +2,10 @@
 
 use half::{bf16, f16};
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2::Lanes;
 use crate::number::Element;
 
-/// The level-dependent half of a number; other architectures have none yet.
-#[cfg(not(target_arch = "x86_64"))]
-pub trait Lanes {}
-#[cfg(not(target_arch = "x86_64"))]
-impl<T> Lanes for T {}
-
 /// A type of decoded numbers, as a kernel sees it.
-pub trait Number: Element + Lanes {
+pub trait Number: Element {
     /// Rounds to nearest even; NaN stays NaN.
     fn narrow(value: f32) -> Self;
 

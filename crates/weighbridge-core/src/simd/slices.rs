@@ -1,9 +1,6 @@
 //! Whole slices from one type to another, at a level.
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2;
-use super::level::{Level, Set};
-use super::{Isa, Number, Task, run};
+use super::{Isa, Level, Number, Task, run};
 
 /// Fills `out` with `f` of each `N` bytes, compiled for the level.
 pub fn map<const N: usize>(
@@ -34,12 +31,19 @@ impl<const N: usize, F: Fn([u8; N]) -> f32> Task for Map<'_, N, F> {
 
 /// Prefetches memory that will be written soon. Rows of an output lie pages apart, so the CPU
 /// cannot predict the next one where a kernel goes from row to row.
-#[inline(always)]
 pub fn prefetch<T>(level: Level, out: &[T]) {
-    match level.set() {
-        Set::Baseline => _ = out,
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => avx2::prefetch(out),
+    run(level, Prefetch(out));
+}
+
+/// The task of [`prefetch`].
+struct Prefetch<'a, T>(&'a [T]);
+
+impl<T> Task for Prefetch<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        isa.prefetch(self.0);
     }
 }
 

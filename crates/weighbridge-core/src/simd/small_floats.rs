@@ -12,23 +12,32 @@ use crate::simd::half_to_f32;
 
 // Selections, not branches: the loops around these are compiled into vectors.
 
+/// E4M3 without infinities.
+#[inline(always)]
 pub fn e4m3(byte: u8) -> f32 {
     let nan = f32::NAN.copysign(if byte & 0x80 == 0 { 1.0 } else { -1.0 });
     if byte & 0x7f == 0x7f { nan } else { finite(byte, 3, 7) }
 }
 
+/// E5M2.
+#[inline(always)]
 pub fn e5m2(byte: u8) -> f32 {
     half_to_f32(u16::from(byte) << 8)
 }
 
+/// E4M3 FNUZ.
+#[inline(always)]
 pub fn e4m3fnuz(byte: u8) -> f32 {
     if byte == 0x80 { f32::NAN } else { finite(byte, 3, 8) }
 }
 
+/// E5M2 FNUZ.
+#[inline(always)]
 pub fn e5m2fnuz(byte: u8) -> f32 {
     if byte == 0x80 { f32::NAN } else { finite(byte, 2, 16) }
 }
 
+/// E8M0, a power of two.
 #[inline(always)]
 pub fn e8m0(byte: u8) -> f32 {
     let power = f32::from_bits(u32::from(byte) << 23);

@@ -2,7 +2,7 @@
 //! (a vocabulary).
 
 use super::Source;
-use crate::catalog::{ArrayRef, Catalog, Value};
+use crate::catalog::{ArrayRef, Value};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Limits;
@@ -28,24 +28,13 @@ pub trait FormatRules: Sync {
         false
     }
 
-    /// Metadata keys that only have a meaning in files of this format.
-    fn own_keys(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     /// Whether a metadata key only has a meaning in files of this format.
-    fn is_own_key(&self, key: &str) -> bool {
-        self.own_keys().contains(&key)
+    fn is_own_key(&self, _key: &str) -> bool {
+        false
     }
 
     /// The elements of an array that the header left unread.
-    fn array(
-        &self,
-        _input: &Input,
-        _catalog: &Catalog,
-        _array: &ArrayRef,
-        _limits: &Limits,
-    ) -> Result<Vec<Value>> {
+    fn array(&self, _input: &Input, _array: &ArrayRef, _limits: &Limits) -> Result<Vec<Value>> {
         Err(Error::usage("this format leaves no arrays unread"))
     }
 
@@ -81,17 +70,13 @@ impl Source {
 
     /// The elements of a metadata array that was left in the file.
     pub fn array(&self, array: &ArrayRef) -> Result<Vec<Value>> {
-        self.format
-            .rules
-            .array(&self.input, &self.catalog, array, &self.limits)
-            .map_err(|e| e.in_file(self.input.name()))
+        let values = self.format.rules.array(&self.input, array, &self.limits);
+        values.map_err(|e| e.in_file(self.input.name()))
     }
 
     /// The bytes of a metadata array, if a new file of this format has it in the same form.
     pub fn raw_array(&self, array: &ArrayRef) -> Result<Option<Vec<u8>>> {
-        self.format
-            .rules
-            .raw_array(&self.input, array, &self.limits)
-            .map_err(|e| e.in_file(self.input.name()))
+        let bytes = self.format.rules.raw_array(&self.input, array, &self.limits);
+        bytes.map_err(|e| e.in_file(self.input.name()))
     }
 }

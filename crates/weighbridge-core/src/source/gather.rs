@@ -219,10 +219,7 @@ impl Plan {
             let gap = side.from.saturating_sub(plan.stretch).saturating_mul(unit as u64);
             let apart = plan.inside.last().is_some_and(|last| last.apart) || gap > reach.gap;
             let pitch = if apart { taken } else { usize::try_from(side.from).unwrap_or(buffer) };
-            let most = match apart {
-                true => buffer / taken,
-                false => (buffer - taken) / pitch + 1,
-            };
+            let most = if apart { buffer / taken } else { (buffer - taken) / pitch + 1 };
             let placed = Placed { side, pitch, apart };
             if most < side.count {
                 (plan.cut, plan.step) = (placed, most.max(1));
@@ -283,9 +280,10 @@ impl Plan {
         let mut apart: SmallVec<[Placed; 6]> =
             self.inside.iter().filter(|placed| placed.apart).copied().collect();
         let cut = Placed { side: Dimension { count, ..self.cut.side }, ..self.cut };
-        match cut.apart {
-            true => apart.push(cut),
-            false => stretch = cut.end(count, stretch),
+        if cut.apart {
+            apart.push(cut)
+        } else {
+            stretch = cut.end(count, stretch)
         }
         // In the order of the file.
         apart.reverse();

@@ -10,13 +10,14 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::catalog::Member;
 use crate::error::{Error, Result};
 use crate::inflate::{Inflater, check_range};
-use crate::input::Input;
+use crate::input::{Input, range_of};
 use crate::limits::{Budget, Limits};
+use crate::stop::lock;
 use crate::sys::read_file_at;
 
 /// Members whose state is kept: where one ends and the next begins, workers are in both.
@@ -220,8 +221,8 @@ impl Forward {
 
     fn take_skipped(&mut self, offset: u64, out: &mut [u8]) -> bool {
         for (index, skipped) in self.skipped.iter_mut().enumerate() {
-            let start = offset.checked_sub(skipped.offset).and_then(|at| usize::try_from(at).ok());
-            let bytes = start.and_then(|at| skipped.bytes.get(at..at.checked_add(out.len())?));
+            let inside = offset.checked_sub(skipped.offset);
+            let bytes = inside.and_then(|at| range_of(&skipped.bytes, at, out.len()));
             let Some(bytes) = bytes else { continue };
             out.copy_from_slice(bytes);
             skipped.left = skipped.left.saturating_sub(out.len());
@@ -264,10 +265,8 @@ impl Spool {
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         match self {
             Self::Memory(bytes) => {
-                let start = usize::try_from(offset).ok();
-                let wanted = start.and_then(|at| bytes.get(at..at.checked_add(out.len())?));
                 let outside = || Error::usage("the range lies outside the archive member");
-                out.copy_from_slice(wanted.ok_or_else(outside)?);
+                out.copy_from_slice(range_of(bytes, offset, out.len()).ok_or_else(outside)?);
                 Ok(())
             }
             Self::File(file) => read_file_at(file, out, offset).map_err(|error| {
@@ -283,9 +282,4 @@ fn no_space(error: std::io::Error, member: &Member) -> Error {
         "compressed members that are not read front to back are inflated there; TMPDIR says in \
          which directory",
     )
-}
-
-/// A panic in another thread leaves at worst an inflater that fails again.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use crate::catalog::{Catalog, Run, SummedMember, TensorInfo};
 use crate::error::{Error, Result};
-use crate::input::Input;
+use crate::input::{Input, range_of};
 use crate::limits::Limits;
 
 mod fetch;
@@ -41,7 +41,6 @@ pub struct Slab {
 
 impl Slab {
     /// One piece.
-    #[must_use]
     pub fn whole(part: usize, offset: u64, bytes: u64) -> Self {
         Self { part, offset, row_bytes: bytes, count: 1, stride: bytes }
     }
@@ -75,21 +74,18 @@ impl<'a> Staged<'a> {
     }
 
     /// Piece `index`; empty if there is no such piece.
-    #[must_use]
     pub fn row(&self, index: usize) -> &'a [u8] {
         let start = index.saturating_mul(self.stride);
         self.bytes.get(start..start.saturating_add(self.row_bytes)).unwrap_or_default()
     }
 
     /// Piece `index` alone.
-    #[must_use]
     pub fn piece(&self, index: usize) -> Self {
         Self { bytes: self.row(index), row_bytes: self.row_bytes, stride: self.row_bytes }
     }
 
     /// `row_bytes` bytes of each piece, from the given one and the given byte of it on; the pieces
     /// lie as far apart as these do unless `stride` says otherwise.
-    #[must_use]
     pub fn cut(
         &self,
         [piece, offset]: [u64; 2],
@@ -103,7 +99,6 @@ impl<'a> Staged<'a> {
     }
 
     /// All bytes of a slab of one piece.
-    #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -198,10 +193,9 @@ impl Source {
         if tensor.bytes == 0 {
             return Some(&[]);
         }
-        let start = usize::try_from(tensor.file_offset()?).ok()?;
-        let len = usize::try_from(tensor.bytes).ok()?;
+        let (at, len) = (tensor.file_offset()?, usize::try_from(tensor.bytes).ok()?);
         self.input.will_need_stretch(tensor.bytes);
-        self.input.lent()?.get(start..start.checked_add(len)?)
+        range_of(self.input.lent()?, at, len)
     }
 
     /// The bytes of a slab of a tensor: lent where possible, otherwise in `scratch`.

@@ -7,6 +7,7 @@ use super::{Slab, Source, to_usize};
 use crate::catalog::{Order, Run, Swap, TensorInfo};
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
+use crate::input::range_of;
 
 /// Pieces of a slab from this length on are read one by one, into their place.
 pub(super) const LONG: u64 = 16 << 10;
@@ -126,8 +127,8 @@ impl Source {
             }
             Run::Inline { index, offset: base } => {
                 let inline = self.catalog.inline_data.get(index as usize);
-                let start = usize::try_from(base.saturating_add(offset)).ok();
-                let bytes = inline.and_then(|all| all.get(start?..start?.checked_add(out.len())?));
+                let at = base.saturating_add(offset);
+                let bytes = inline.and_then(|all| range_of(all, at, out.len()));
                 out.copy_from_slice(bytes.ok_or_else(|| self.missing(tensor))?);
                 Ok(())
             }

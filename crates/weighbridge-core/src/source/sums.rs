@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use smallvec::SmallVec;
 
@@ -22,6 +22,7 @@ use crate::crc::shifted;
 use crate::error::Result;
 use crate::inflate::wrong_sum;
 use crate::input::Input;
+use crate::stop::lock;
 
 /// Shorter stretches are not worth keeping account of, unless a few of them make up the member.
 const SHORT: u64 = 4 << 10;
@@ -244,11 +245,6 @@ impl Seen {
 /// A place inside bytes that are in memory.
 fn place(at: u64) -> usize {
     usize::try_from(at).unwrap_or(usize::MAX)
-}
-
-/// A panic in another thread leaves at worst a member of which less was seen.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -6,18 +6,19 @@ use std::mem::MaybeUninit;
 
 use super::ReadPattern;
 
-pub(super) use super::unix::*;
+pub use super::unix::*;
 
 /// The system detects read patterns by itself.
-pub(super) fn advise_file(_file: &File, _advice: ReadPattern) {}
+pub fn advise_file(_file: &File, _advice: ReadPattern) {}
 
 /// It is given back anyway.
-pub(super) fn give_memory_back() {}
+pub fn give_memory_back() {}
 
 /// The system decides.
-pub(super) fn start_writing(_file: &File) {}
+pub fn start_writing(_file: &File) {}
 
-pub(super) fn peak_memory() -> Option<u64> {
+/// The most memory this process ever had, in bytes.
+pub fn peak_memory() -> Option<u64> {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: `usage` has room for what the call writes.
     if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {

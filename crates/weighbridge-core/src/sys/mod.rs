@@ -20,11 +20,15 @@ use macos as system;
 #[cfg(windows)]
 use windows as system;
 
-use std::fs::{File, Metadata};
-use std::io;
-use std::path::Path;
+pub use system::{
+    advise_file, advise_map, change_time, file_number, give_memory_back, is_same_file,
+    is_too_many_files, map_will_need, open_file_limit, open_locked, open_without_waiting,
+    peak_memory, read_file_at, remove_locked, special_file, standard_output, start_writing,
+    write_file_at,
+};
 
-use memmap2::Mmap;
+use std::fs::File;
+use std::path::Path;
 
 /// How bytes will be read, so that the system knows how far to read ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,67 +39,6 @@ pub enum ReadPattern {
     Normal,
     /// From front to back: read far ahead.
     Sequential,
-}
-
-/// Opens a file for reading. A named pipe is opened too, without waiting for somebody to write to
-/// it; the caller refuses what is not a regular file.
-pub fn open_without_waiting(path: &Path) -> io::Result<File> {
-    system::open_without_waiting(path)
-}
-
-/// Fills `out` from a place of a file, without moving the file's position.
-pub fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {
-    system::read_file_at(file, out, offset)
-}
-
-/// Writes all of `bytes` at a place of a file.
-pub fn write_file_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-    system::write_file_at(file, bytes, offset)
-}
-
-/// Lets the system begin to write to the disk what was written to a file so far, without waiting for it.
-pub fn start_writing(file: &File) {
-    system::start_writing(file);
-}
-
-/// Says how a file will be read.
-pub fn advise_file(file: &File, advice: ReadPattern) {
-    system::advise_file(file, advice);
-}
-
-/// Says how a mapped file will be read.
-pub fn advise_map(map: &Mmap, advice: ReadPattern) {
-    system::advise_map(map, advice);
-}
-
-/// Says that these bytes of a map will be read soon. They must lie inside it.
-pub fn map_will_need(map: &Mmap, start: usize, len: usize) {
-    system::map_will_need(map, start, len);
-}
-
-/// Whether two paths lead to one file, through links of any kind.
-pub fn is_same_file(a: &Path, b: &Path) -> bool {
-    system::is_same_file(a, b)
-}
-
-/// When the system last saw a file change, in nanoseconds: programs cannot set this time.
-pub fn change_time(metadata: &Metadata) -> Option<i128> {
-    system::change_time(metadata)
-}
-
-/// The number of a file, and of the disk it is on.
-pub fn file_number(metadata: &Metadata) -> Option<(u64, u64)> {
-    system::file_number(metadata)
-}
-
-/// How many files this process may have open.
-pub fn open_file_limit() -> Option<u64> {
-    system::open_file_limit()
-}
-
-/// Whether a file could not be opened because too many are open.
-pub fn is_too_many_files(error: &io::Error) -> bool {
-    system::is_too_many_files(error)
 }
 
 /// Makes the names in the folder of `target` as durable as the files. Systems that cannot are no
@@ -109,12 +52,6 @@ pub fn free_space_beside(target: &Path) -> Option<u64> {
     system::free_space(folder_of(target))
 }
 
-/// Standard output without a buffer: the one in the standard library looks for the ends of lines,
-/// and a model has none.
-pub fn standard_output() -> io::Result<File> {
-    system::standard_output()
-}
-
 /// A lock on a file, or what stands in its way.
 #[allow(dead_code)] // Not every system has all of them.
 pub enum Locked {
@@ -126,40 +63,18 @@ pub enum Locked {
     Unsupported(File),
 }
 
-/// Opens a file that is a lock, and creates it if it is not there; links are not followed.
-pub fn open_locked(path: &Path) -> io::Result<Locked> {
-    system::open_locked(path)
-}
-
-/// Gives a lock back, and removes its file.
-pub fn remove_locked(file: File, path: &Path) {
-    system::remove_locked(file, path);
-}
-
 /// What is neither a file nor a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code)] // Not every system has all of them.
 pub enum SpecialFile {
+    /// A named pipe.
     Pipe,
+    /// A character device.
     CharacterDevice,
+    /// A block device.
     BlockDevice,
+    /// A socket.
     Socket,
-}
-
-/// Which special file this is; `None` for a file or a folder.
-pub fn special_file(about: &Metadata) -> Option<SpecialFile> {
-    system::special_file(about)
-}
-
-/// Lets the allocator give long stretches back as soon as they are free. Otherwise it learns to keep them,
-/// for each thread. For programs: a library does not set what belongs to the whole process.
-pub fn give_memory_back() {
-    system::give_memory_back();
-}
-
-/// The most memory this process ever had, in bytes.
-pub fn peak_memory() -> Option<u64> {
-    system::peak_memory()
 }
 
 fn folder_of(target: &Path) -> &Path {
@@ -169,6 +84,8 @@ fn folder_of(target: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     #[test]

@@ -14,19 +14,24 @@ use memmap2::Mmap;
 
 use super::{Locked, ReadPattern, SpecialFile};
 
-pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+/// Opens a file for reading. A named pipe is opened too, without waiting for somebody to write to
+/// it; the caller refuses what is not a regular file.
+pub fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)
 }
 
-pub(super) fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {
+/// Fills `out` from a place of a file, without moving the file's position.
+pub fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(out, offset)
 }
 
-pub(super) fn write_file_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+/// Writes all of `bytes` at a place of a file.
+pub fn write_file_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(bytes, offset)
 }
 
-pub(super) fn advise_map(map: &Mmap, advice: ReadPattern) {
+/// Says how a mapped file will be read.
+pub fn advise_map(map: &Mmap, advice: ReadPattern) {
     let advice = match advice {
         ReadPattern::Random => memmap2::Advice::Random,
         ReadPattern::Normal => memmap2::Advice::Normal,
@@ -36,25 +41,30 @@ pub(super) fn advise_map(map: &Mmap, advice: ReadPattern) {
     let _ = map.advise(advice);
 }
 
-pub(super) fn map_will_need(map: &Mmap, start: usize, len: usize) {
+/// Says that these bytes of a map will be read soon. They must lie inside it.
+pub fn map_will_need(map: &Mmap, start: usize, len: usize) {
     // The pages can be read without it.
     let _ = map.advise_range(memmap2::Advice::WillNeed, start, len);
 }
 
-pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
+/// Whether two paths lead to one file, through links of any kind.
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
     identity(a).is_some_and(|a| identity(b) == Some(a))
 }
 
-pub(super) fn change_time(metadata: &Metadata) -> Option<i128> {
+/// When the system last saw a file change, in nanoseconds: programs cannot set this time.
+pub fn change_time(metadata: &Metadata) -> Option<i128> {
     Some(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))
 }
 
-pub(super) fn file_number(metadata: &Metadata) -> Option<(u64, u64)> {
+/// The number of a file, and of the disk it is on.
+pub fn file_number(metadata: &Metadata) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-pub(super) fn open_file_limit() -> Option<u64> {
+/// How many files this process may have open.
+pub fn open_file_limit() -> Option<u64> {
     let mut limit = MaybeUninit::<libc::rlimit>::uninit();
     // SAFETY: `limit` has room for what the call writes.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr()) } != 0 {
@@ -64,7 +74,8 @@ pub(super) fn open_file_limit() -> Option<u64> {
     Some(widened(unsafe { limit.assume_init() }.rlim_cur))
 }
 
-pub(super) fn is_too_many_files(error: &io::Error) -> bool {
+/// Whether a file could not be opened because too many are open.
+pub fn is_too_many_files(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
@@ -89,11 +100,14 @@ fn widened(number: impl Into<u64>) -> u64 {
     number.into()
 }
 
-pub(super) fn standard_output() -> io::Result<File> {
+/// Standard output without a buffer: the one in the standard library looks for the ends of lines,
+/// and a model has none.
+pub fn standard_output() -> io::Result<File> {
     io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
-pub(super) fn open_locked(path: &Path) -> io::Result<Locked> {
+/// Opens a file that is a lock, and creates it if it is not there; links are not followed.
+pub fn open_locked(path: &Path) -> io::Result<Locked> {
     loop {
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
@@ -115,13 +129,14 @@ pub(super) fn open_locked(path: &Path) -> io::Result<Locked> {
     }
 }
 
-/// Removed first: once the lock is given back, the file may be somebody else's.
-pub(super) fn remove_locked(file: File, path: &Path) {
+/// Gives a lock back, and removes its file: first, since once the lock is given back, the file may be somebody else's.
+pub fn remove_locked(file: File, path: &Path) {
     let _ = std::fs::remove_file(path);
     drop(file);
 }
 
-pub(super) fn special_file(about: &Metadata) -> Option<SpecialFile> {
+/// Which special file this is; `None` for a file or a folder.
+pub fn special_file(about: &Metadata) -> Option<SpecialFile> {
     let kind = about.file_type();
     match () {
         () if kind.is_fifo() => Some(SpecialFile::Pipe),

@@ -15,11 +15,12 @@ use memmap2::Mmap;
 use super::{Locked, ReadPattern, SpecialFile};
 
 /// Named pipes have paths of their own and are not opened by accident.
-pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-pub(super) fn read_file_at(file: &File, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
+/// Fills `out` from a place of a file, without moving the file's position.
+pub fn read_file_at(file: &File, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !out.is_empty() {
         match file.seek_read(out, offset) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -34,7 +35,8 @@ pub(super) fn read_file_at(file: &File, mut out: &mut [u8], mut offset: u64) -> 
     Ok(())
 }
 
-pub(super) fn write_file_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+/// Writes all of `bytes` at a place of a file.
+pub fn write_file_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {
         match file.seek_write(bytes, offset) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -50,35 +52,36 @@ pub(super) fn write_file_at(file: &File, mut bytes: &[u8], mut offset: u64) -> i
 }
 
 /// Windows takes such advice only when a file is opened.
-pub(super) fn advise_file(_file: &File, _advice: ReadPattern) {}
+pub fn advise_file(_file: &File, _advice: ReadPattern) {}
 
 /// Maps take no advice here.
-pub(super) fn advise_map(_map: &Mmap, _advice: ReadPattern) {}
+pub fn advise_map(_map: &Mmap, _advice: ReadPattern) {}
 
 /// Maps take no advice here.
-pub(super) fn map_will_need(_map: &Mmap, _start: usize, _len: usize) {}
+pub fn map_will_need(_map: &Mmap, _start: usize, _len: usize) {}
 
 /// By their full paths: hard links count as two files.
-pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
 /// The standard library does not tell this time.
-pub(super) fn change_time(_metadata: &Metadata) -> Option<i128> {
+pub fn change_time(_metadata: &Metadata) -> Option<i128> {
     None
 }
 
 /// Not known without asking for the file itself.
-pub(super) fn file_number(_metadata: &Metadata) -> Option<(u64, u64)> {
+pub fn file_number(_metadata: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
 /// There is no such limit on handles.
-pub(super) fn open_file_limit() -> Option<u64> {
+pub fn open_file_limit() -> Option<u64> {
     None
 }
 
-pub(super) fn is_too_many_files(error: &io::Error) -> bool {
+/// Whether a file could not be opened because too many are open.
+pub fn is_too_many_files(error: &io::Error) -> bool {
     const TOO_MANY_OPEN_FILES: i32 = 4;
     error.raw_os_error() == Some(TOO_MANY_OPEN_FILES)
 }
@@ -95,17 +98,20 @@ pub(super) fn free_space(folder: &Path) -> Option<u64> {
     (done != 0).then_some(available)
 }
 
-pub(super) fn standard_output() -> io::Result<File> {
+/// Standard output without a buffer: the one in the standard library looks for the ends of lines,
+/// and a model has none.
+pub fn standard_output() -> io::Result<File> {
     io::stdout().as_handle().try_clone_to_owned().map(File::from)
 }
 
 /// It is given back anyway.
-pub(super) fn give_memory_back() {}
+pub fn give_memory_back() {}
 
 /// The system decides.
-pub(super) fn start_writing(_file: &File) {}
+pub fn start_writing(_file: &File) {}
 
-pub(super) fn peak_memory() -> Option<u64> {
+/// The most memory this process ever had, in bytes.
+pub fn peak_memory() -> Option<u64> {
     let mut counters = MemoryCounters::default();
     counters.size = u32::try_from(size_of::<MemoryCounters>()).ok()?;
     // SAFETY: the handle of the current process needs no closing, and `counters` has the layout
@@ -119,7 +125,7 @@ pub(super) fn peak_memory() -> Option<u64> {
 const SHARING_VIOLATION: i32 = 32;
 
 /// A file that is shared with nobody is a lock.
-pub(super) fn open_locked(path: &Path) -> io::Result<Locked> {
+pub fn open_locked(path: &Path) -> io::Result<Locked> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false).share_mode(0);
     match options.open(path) {
@@ -130,13 +136,13 @@ pub(super) fn open_locked(path: &Path) -> io::Result<Locked> {
 }
 
 /// An open file cannot be removed, and neither can one that somebody has opened since.
-pub(super) fn remove_locked(file: File, path: &Path) {
+pub fn remove_locked(file: File, path: &Path) {
     drop(file);
     let _ = std::fs::remove_file(path);
 }
 
 /// Pipes and devices have paths of their own here.
-pub(super) fn special_file(_about: &Metadata) -> Option<SpecialFile> {
+pub fn special_file(_about: &Metadata) -> Option<SpecialFile> {
     None
 }
 

@@ -4,9 +4,8 @@ use serde_json::Value as Json;
 
 use super::Side;
 use super::linear::Linear;
-use super::pieces::is_head;
-use super::table::{FAMILIES, Family};
 use crate::catalog::Value;
+use crate::families::{Family, called, embeddings};
 
 /// Whose naming a model follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +33,7 @@ impl Dialect {
 }
 
 /// What is known about a model.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Facts {
     /// Whose naming it follows.
     pub dialect: Dialect,
@@ -65,12 +64,12 @@ impl Facts {
     pub fn of(side: &Side<'_>, names: &[String]) -> Self {
         let (dialect, prefix) = dialect(names);
         let candidates = family_names(side);
-        let known = |name: &&String| family(name).is_some();
+        let known = |name: &&String| called(name).is_some();
         let family_name = candidates.iter().find(known).or(candidates.first()).cloned();
         Self {
             dialect,
             prefix,
-            family: family_name.as_deref().and_then(family),
+            family: family_name.as_deref().and_then(called),
             family_name,
             heads: number(side, HEADS),
             kv_heads: number(side, KEY_HEADS),
@@ -114,8 +113,7 @@ fn dialect(names: &[String]) -> (Dialect, String) {
         let prefix = ends("tok_embeddings.weight").unwrap_or_default();
         return (Dialect::Consolidated, prefix.to_owned());
     }
-    let embedding =
-        ends("embed_tokens.weight").or_else(|| ends("embeddings.word_embeddings.weight"));
+    let embedding = embeddings().find_map(|module| ends(&format!("{module}.weight")));
     match embedding.or_else(|| names.iter().find_map(|name| before_layers(name))) {
         Some(prefix) => (Dialect::HuggingFace, prefix.to_owned()),
         None if names.iter().any(|name| is_head(name)) => (Dialect::HuggingFace, "model.".into()),
@@ -130,11 +128,6 @@ fn before_layers(name: &str) -> Option<&str> {
     let known = ["self_attn.", "mlp.", "block_sparse_moe.", "input_layernorm."];
     let is_language = !prefix.contains("vision") && !prefix.contains("visual");
     (is_language && known.iter().any(|start| module.starts_with(start))).then_some(prefix)
-}
-
-/// The family that a config or a GGUF file calls by that name.
-fn family(name: &str) -> Option<&'static Family> {
-    FAMILIES.iter().find(|family| family.names.contains(&name))
 }
 
 /// What the model calls its family, the surest name first.
@@ -215,4 +208,9 @@ fn tied(side: &Side<'_>) -> Option<bool> {
         Some(Value::Bool(tied)) => Some(*tied),
         _ => None,
     })
+}
+
+/// Whether this is Hugging Face's name for the output head.
+pub(super) fn is_head(name: &str) -> bool {
+    name == "lm_head.weight" || name.ends_with(".lm_head.weight")
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Side;
 use super::facts::Facts;
-use super::table::{Family, How};
-use super::to_hf::parsed;
+use super::parsed::parsed;
 use crate::error::{Error, Result};
+use crate::families::{Family, How};
 
 /// Norms that some models of a family do not have.
 const OPTIONAL: &[&str] = &["_q_norm", "_k_norm", ".attn_q_a_norm", ".nextn."];

@@ -4,6 +4,7 @@
 //! the second of every key head, so that keys need only be repeated as a whole.
 
 use super::view::{Rows, View};
+use crate::families::Part;
 
 /// The heads of linear attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,19 +13,6 @@ pub(super) struct Linear {
     key_width: u64,
     value_heads: u64,
     value_width: u64,
-}
-
-/// What of a weight goes by value heads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// The rows after those of queries and keys.
-    Mixed,
-    /// The rows.
-    Values,
-    /// The rows, one a head.
-    Heads,
-    /// The columns.
-    Columns,
 }
 
 impl Linear {

@@ -1,8 +1,6 @@
 //! Finds which weight of one model is which of another, and what has to be done to compare them.
 //!
-//! Names are data: `rows` lists modules and what GGUF calls them, `table` which of them each family
-//! has. `facts`
-//! finds out which naming a model uses and of which family it is, `pieces` translates a name, and
+//! Names are data, in the files of the families. `facts` finds out which naming a model uses and of which family it is, `pieces` translates a name, and
 //! `search` pairs weights step by step, the surest step first. Values are not read here: a [`View`]
 //! states which rows are compared, in which order, and what is added to them.
 
@@ -11,24 +9,24 @@ use std::sync::Arc;
 
 use crate::catalog::Value;
 use crate::config::Config;
+use crate::view;
 
 mod facts;
 pub mod keys;
 mod layers;
 mod linear;
+mod parsed;
+mod piece;
 mod pieces;
 mod prefix;
-mod rows;
 mod search;
 mod stacks;
-mod table;
 #[cfg(test)]
 mod tests;
 mod ties;
 mod to_gguf;
 mod to_hf;
 mod translate;
-mod view;
 
 use search::Search;
 pub use to_gguf::{Tensor, to_gguf, wants_single};

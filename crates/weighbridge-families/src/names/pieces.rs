@@ -2,50 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::facts::{Dialect, Facts};
-use super::linear::{Linear, Part};
-use super::rows::{BESIDE, CONSOLIDATED};
-use super::stacks::{Stack, across, in_turn, key_value, stacked};
-use super::table::{Family, How, Row};
-use super::view::{Rows, View};
+use super::facts::{Dialect, Facts, is_head};
+use super::linear::Linear;
+use super::piece::{Cut, Piece};
+use super::stacks::{Stack, across, in_turn, key_value, stacked, vectors};
+use super::view::View;
 use crate::change::Change;
-
-/// What a piece is, whatever its model calls it: GGUF's name (of a fused weight, all of its names),
-/// and the number of a stacked expert or head.
-pub(super) type Key = (String, Option<u64>);
-
-/// A part of a weight under its common name.
-#[derive(Clone, Debug)]
-pub(super) struct Piece {
-    /// Which weight.
-    pub weight: usize,
-    /// What it is.
-    pub key: Key,
-    /// Which numbers of the weight it is.
-    pub view: View,
-    /// How it differs from the weight, in words.
-    pub words: Vec<String>,
-    /// Which rows are compared if its counterpart has fewer.
-    pub cut: Cut,
-}
-
-/// Which rows of the longer one of two matrices are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
-    /// All: they have to be as many.
-    None,
-    /// The first ones, where the family has rows that no token uses: it has a row for each token.
-    ByToken,
-    /// The last ones: it has a row for each position, and GGUF leaves out those before the first.
-    ByPosition,
-}
-
-impl Piece {
-    /// A part of a weight.
-    pub fn part(weight: usize, key: Key, view: View, words: Vec<String>) -> Self {
-        Self { weight, key, view, words, cut: Cut::None }
-    }
-}
+use crate::families::{BESIDE, CONSOLIDATED, Family, How, Part, Row, pattern};
 
 /// Translates the names of one side.
 pub(super) struct Translator<'t> {
@@ -123,6 +86,7 @@ impl<'t> Translator<'t> {
             _ if is_reordered => None,
             How::Linear(part) => self.linear(piece, part, shape, Change::None),
             How::Decay => self.linear(piece, Part::Heads, shape, Change::MinusExp),
+            How::Transposed if self.changes => Some(transposed(piece)),
             how => Some(self.changed(piece, how)),
         }
     }
@@ -138,6 +102,7 @@ impl<'t> Translator<'t> {
             (How::Experts | How::Stacked, _) => {
                 stack("expert").map_or(Vec::new(), |stack| stacked(weight, &names, stack))
             }
+            (How::Heads, &[heads, length]) => vectors(weight, &names, [heads, length]),
             (How::Heads, _) => {
                 stack("head").map_or(Vec::new(), |stack| stacked(weight, &names, stack))
             }
@@ -213,11 +178,12 @@ impl<'t> Translator<'t> {
             How::Key if self.family.pairs => self.kv_heads,
             _ => None,
         };
-        if let Some(view) = heads.and_then(|heads| in_pairs(&piece.view, heads)) {
+        if let Some(view) = heads.and_then(|heads| piece.view.by_heads(heads, false)) {
             piece.view = view;
             piece.words.push(format!("permute heads={}", heads.unwrap_or(0)));
         }
-        if how == How::Norm && self.changes && self.family.norm_add != 0.0 {
+        let is_weight = piece.key.0.ends_with(".weight");
+        if how == How::Norm && is_weight && self.changes && self.family.norm_add != 0.0 {
             piece.view.change = Change::Add(self.family.norm_add);
             piece.words.push(format!("norm + {}", self.family.norm_add));
         }
@@ -258,22 +224,6 @@ impl<'t> Translator<'t> {
     }
 }
 
-/// The name of a module with `#` in the places of its numbers, and these.
-pub(super) fn pattern(module: &str) -> (String, Vec<u64>) {
-    let mut numbers = Vec::new();
-    let parts: Vec<&str> = module
-        .split('.')
-        .map(|part| match part.parse::<u64>() {
-            Ok(number) if part.bytes().all(|byte| byte.is_ascii_digit()) => {
-                numbers.push(number);
-                "#"
-            }
-            _ => part,
-        })
-        .collect();
-    (parts.join("."), numbers)
-}
-
 /// The rest of the name of a weight that stands beside the model, to predict further tokens.
 pub(super) fn beside(name: &str) -> Option<&str> {
     name.strip_prefix("mtp.").or_else(|| name.strip_prefix("model.mtp."))
@@ -282,11 +232,6 @@ pub(super) fn beside(name: &str) -> Option<&str> {
 /// Endings of names, and what they are called today.
 const ENDINGS: &[(&str, &str)] =
     &[(".weight", ".weight"), (".bias", ".bias"), (".gamma", ".weight"), (".beta", ".bias")];
-
-/// Whether this is Hugging Face's name for the output head.
-pub(super) fn is_head(name: &str) -> bool {
-    name == "lm_head.weight" || name.ends_with(".lm_head.weight")
-}
 
 /// A common name with the layer's number in it, and with an ending unless it has its own.
 fn named(name: &str, numbers: &[u64], suffix: &str) -> String {
@@ -298,19 +243,13 @@ fn named(name: &str, numbers: &[u64], suffix: &str) -> String {
     }
 }
 
-/// A view of the same rows in which the two halves of each head are interleaved.
-fn in_pairs(view: &View, heads: u64) -> Option<View> {
-    let Rows::From(start) = view.rows else { return None };
-    // A vector whose order changes is a column.
-    let shape = match view.shape[..] {
-        [length] => [length, 1],
-        [rows, columns] => [rows, columns],
-        _ => return None,
-    };
-    let head_rows = shape[0].checked_div(heads)?;
-    let fits = head_rows >= 2 && head_rows % 2 == 0 && head_rows * heads == shape[0];
-    let rows = Rows::Heads { start, heads, head_rows, to_halves: false };
-    fits.then(|| View { rows, ..View::whole(&shape) })
+/// The transposed matrix; what is none stays as it is.
+fn transposed(mut piece: Piece) -> Piece {
+    if let Some(view) = piece.view.transpose() {
+        piece.view = view;
+        piece.words.push("transpose".to_owned());
+    }
+    piece
 }
 
 /// Consecutive pieces of one weight, each with its number of rows (of a vector: of numbers).

@@ -1,6 +1,6 @@
 //! Weights in which the matrices of experts or heads lie together, taken apart.
 
-use super::pieces::Piece;
+use super::piece::Piece;
 use super::view::{Matrix, Rows, View};
 
 /// More experts, or heads, than any model has: a damaged file may state any number.
@@ -43,6 +43,16 @@ pub(super) fn stacked(weight: usize, names: &[String], stack: Stack) -> Vec<Piec
         Piece::part(weight, (names[at].clone(), Some(number)), view, words)
     };
     (0..count).flat_map(|number| (0..names.len()).map(move |at| piece(number, at))).collect()
+}
+
+/// The vectors of a stack of heads.
+pub(super) fn vectors(weight: usize, names: &[String], [count, length]: [u64; 2]) -> Vec<Piece> {
+    let piece = |number: u64| {
+        let words = vec![format!("head {number} of {count}")];
+        Piece::part(weight, (names[0].clone(), Some(number)), View::part(&[length], number), words)
+    };
+    let is_one = names.len() == 1 && length > 0 && count <= MOST;
+    (0..count).filter(|_| is_one).map(piece).collect()
 }
 
 /// The matrices of a stack, each transposed. It holds those of `names` side by side, or with their

@@ -2,12 +2,13 @@
 //! or because they can be computed.
 
 use super::Which;
-use super::facts::Dialect;
-use super::pieces::{Cut, Piece, beside, is_head};
+use super::facts::{Dialect, is_head};
+use super::piece::{Cut, Piece};
+use super::pieces::beside;
 use super::search::Search;
-use super::table::{COMPUTED, FAMILIES, VISION};
 use super::translate::joined;
 use super::view::View;
+use crate::families::{COMPUTED, FAMILIES, VISION};
 
 impl Search<'_> {
     /// Pairs a weight that one model leaves out with the weight that has its numbers there.
@@ -58,7 +59,10 @@ impl Search<'_> {
         let name = match facts.dialect {
             Dialect::Gguf => "token_embd.weight".to_owned(),
             Dialect::Consolidated => format!("{}tok_embeddings.weight", facts.prefix),
-            _ => format!("{}embed_tokens.weight", facts.prefix),
+            _ => {
+                let module = self.family().unwrap_or(&FAMILIES[0]).embedding();
+                format!("{}{module}.weight", facts.prefix)
+            }
         };
         self.names[side].iter().position(|own| *own == name)
     }

@@ -4,14 +4,18 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::facts::{Dialect, Facts};
-use super::pieces::{Cut, Piece, Translator};
-use super::table::{COMPUTED, DropsHead, Family};
+use super::piece::{Cut, Piece};
+use super::pieces::Translator;
 use super::ties::is_vision;
 use super::view::{Rows, View};
 use super::{Named, Side, keys};
 use crate::catalog::Shape;
 use crate::config;
 use crate::error::{Error, Remedy, Result};
+use crate::families::{COMPUTED, DropsHead, Family};
+
+/// What names of stacks of experts have in them.
+const EXPERTS: &str = "_exps.";
 
 /// What becomes of the weights of a model.
 pub struct Translation {
@@ -157,7 +161,7 @@ fn still_fused(pieces: &[Piece], shape: &[u64]) -> Option<Piece> {
 }
 
 fn unknown_name(family: &Family) -> Error {
-    let message = format!("models of the family `{}` have no weight of that name", family.names[0]);
+    let message = format!("models of the family `{}` have no weight of that name", family.shown());
     Error::unsupported(message).remedy(Remedy::KeepNames)
 }
 
@@ -201,11 +205,12 @@ fn gather(
 }
 
 impl Gathered {
-    /// Whether it is a stack of several weights.
-    fn is_collected(&self) -> bool {
+    /// Whether it is a stack of several weights that the converter holds back until all of a layer's
+    /// are complete: those of experts.
+    fn is_collected(&self, name: &str) -> bool {
         let mut weights = self.pieces.values().map(|piece| piece.weight);
         let first = weights.next();
-        self.is_stack && weights.any(|weight| Some(weight) != first)
+        self.is_stack && name.contains(EXPERTS) && weights.any(|weight| Some(weight) != first)
     }
 }
 
@@ -213,13 +218,13 @@ impl Gathered {
 fn in_order(gathered: HashMap<String, Gathered>) -> Vec<(String, Gathered)> {
     let layer = |name: &str| name.split('.').nth(1).unwrap_or_default().to_owned();
     let mut complete: HashMap<String, usize> = HashMap::new();
-    for (name, found) in gathered.iter().filter(|(_, found)| found.is_collected()) {
+    for (name, found) in gathered.iter().filter(|(name, found)| found.is_collected(name)) {
         let last = complete.entry(layer(name)).or_default();
         *last = (*last).max(found.last);
     }
     let mut all: Vec<_> = gathered.into_iter().collect();
     all.sort_by_cached_key(|(name, found)| {
-        let together = if found.is_collected() { complete[&layer(name)] } else { found.last };
+        let together = if found.is_collected(name) { complete[&layer(name)] } else { found.last };
         (together, found.last, name.clone())
     });
     all
@@ -244,13 +249,14 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
         _ => seen.clone(),
     };
     if *is_stack {
+        let what = if name.contains(EXPERTS) { "expert" } else { "head" };
         let missing = (0..).zip(pieces.keys()).find(|(wanted, found)| wanted != *found);
-        if let Some((expert, _)) = missing {
-            let message = format!("expert {expert} is missing");
+        if let Some((number, _)) = missing {
+            let message = format!("{what} {number} is missing");
             return Err(Error::malformed(message).in_tensor(&name));
         }
         if let Some(odd) = pieces.values().find(|piece| piece.view.shape != first.view.shape) {
-            let message = "its shape differs from that of other experts of the layer";
+            let message = format!("its shape differs from that of other {what}s of the layer");
             return Err(Error::malformed(message).in_tensor(side.weights[odd.weight].name));
         }
         shape.insert(0, pieces.len() as u64);

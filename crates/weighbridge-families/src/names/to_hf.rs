@@ -7,14 +7,14 @@
 use std::collections::BTreeSet;
 
 use super::facts::{Dialect, Facts};
-use super::pieces::pattern;
-use super::table::{COMPUTED, FAMILIES, Family, How, Row};
+use super::parsed::{Parsed, numbered, parsed};
 use super::to_gguf::{Tensor, Translation};
 use super::view::{Matrix, Rows, View};
 use super::{Named, Side};
 use crate::catalog::Shape;
 use crate::change::Change;
 use crate::error::{Error, Remedy, Result};
+use crate::families::{COMPUTED, FAMILIES, Family, How, Row};
 
 /// Modules whose names are those of their numbers: nothing stands behind them.
 const BARE: &[&str] = &[
@@ -36,7 +36,7 @@ pub fn keeps_single(name: &str) -> bool {
 
 /// Whether models of an architecture have no output head of their own, unless their config says so.
 pub fn is_tied(architecture: &str) -> bool {
-    FAMILIES.iter().any(|family| family.tied && family.names.contains(&architecture))
+    FAMILIES.iter().any(|family| family.tied && family.is_called(architecture))
 }
 
 /// Translates the names of a GGUF file. Every layer has to be there, with all of its tensors.
@@ -85,24 +85,6 @@ fn refuse_equal_names(tensors: &[Tensor]) -> Result<()> {
     }
 }
 
-/// A tensor's name, taken apart.
-pub(super) struct Parsed {
-    /// Its module, with `#` for numbers.
-    pub module: String,
-    /// `.weight` or `.bias`.
-    pub ending: &'static str,
-    /// Its numbers.
-    pub numbers: Vec<u64>,
-}
-
-/// Takes a GGUF name apart.
-pub(super) fn parsed(name: &str) -> Parsed {
-    let ending = [".weight", ".bias"].into_iter().find(|ending| name.ends_with(ending));
-    let module = &name[..name.len() - ending.map_or(0, str::len)];
-    let (module, numbers) = pattern(module);
-    Parsed { module, ending: ending.unwrap_or(""), numbers }
-}
-
 struct Back<'a> {
     facts: &'a Facts,
     family: &'static Family,
@@ -117,7 +99,7 @@ impl Back<'_> {
         let found = parsed(name);
         let refused = |error: Error| error.in_tensor(name).remedy(Remedy::KeepNames);
         let Some(row) = self.row(&found) else {
-            let family = self.family.names[0];
+            let family = self.family.shown();
             let message = format!("models of the family `{family}` have no tensor of that name");
             return Err(refused(Error::unsupported(message)));
         };
@@ -127,7 +109,7 @@ impl Back<'_> {
             _ => None,
         };
         let one = |view: View, shape: Shape| {
-            let name = weight_name(row, &found, None);
+            let name = self.weight_name(row, &found, None);
             vec![Tensor { name, shape, pieces: vec![(index, view)], turns: 1 }]
         };
         let odd =
@@ -150,12 +132,19 @@ impl Back<'_> {
                 let message = "its value heads cannot be put back into their order yet";
                 Err(refused(Error::unsupported(message)))
             }
-            (_, Some(heads)) => match in_halves(shape, heads) {
+            (_, Some(heads)) => match View::whole(shape).by_heads(heads, true) {
                 Some(view) => Ok(one(view, shape.into())),
                 None => odd(&format!("does not hold {heads} heads")),
             },
             (How::Norm, _) => {
-                Ok(one(View { change: self.norm_change(), ..View::whole(shape) }, shape.into()))
+                let change = self.norm_change(found.ending);
+                Ok(one(View { change, ..View::whole(shape) }, shape.into()))
+            }
+            (How::Transposed, _) => {
+                let view = View::whole(shape);
+                let view = view.transpose().unwrap_or(view);
+                let shape = view.shape.clone();
+                Ok(one(view, shape))
             }
             (How::Plain | How::Query | How::Key | How::Qkv, _)
             | (How::Embedding | How::Positions, _) => Ok(one(View::whole(shape), shape.into())),
@@ -163,10 +152,10 @@ impl Back<'_> {
     }
 
     /// What undoes the change of norms.
-    fn norm_change(&self) -> Change {
+    fn norm_change(&self, ending: &str) -> Change {
         match self.family.norm_add {
-            0.0 => Change::None,
-            added => Change::Add(-added),
+            added if added != 0.0 && ending == ".weight" => Change::Add(-added),
+            _ => Change::None,
         }
     }
 
@@ -174,7 +163,8 @@ impl Back<'_> {
     fn row(&self, found: &Parsed) -> Option<&'static Row> {
         let rows = self.family.rows.iter().copied().flatten();
         let whole = name_of(found);
-        if found.module.ends_with(".attn_qkv") {
+        let is_named = rows.clone().any(|row| row.1.contains(&&*found.module));
+        if found.module.ends_with(".attn_qkv") && !is_named {
             return rows.into_iter().find(|row| row.2 == How::Qkv);
         }
         if found.module.ends_with(".attn_kv_b") {
@@ -192,12 +182,16 @@ impl Back<'_> {
 
     /// The weights of all experts, from the stack that they are.
     fn experts(&self, index: usize, row: &Row, found: &Parsed) -> Option<Vec<Tensor>> {
-        let &[count, rows, columns] = self.side.weights[index].shape else { return None };
+        let (&count, each) = self.side.weights[index].shape.split_first()?;
+        let rows = match *each {
+            [_] => 1,
+            [rows, _] => rows,
+            _ => return None,
+        };
         let expert = |number: u64| {
-            let view = View::part(&[rows, columns], number.checked_mul(rows)?);
-            let name = weight_name(row, found, Some(number));
-            let shape = [rows, columns].into_iter().collect();
-            Some(Tensor { name, shape, pieces: vec![(index, view)], turns: 1 })
+            let view = View::part(each, number.checked_mul(rows)?);
+            let name = self.weight_name(row, found, Some(number));
+            Some(Tensor { name, shape: each.into(), pieces: vec![(index, view)], turns: 1 })
         };
         (count <= super::stacks::MOST).then(|| (0..count).map(expert).collect())?
     }
@@ -248,7 +242,7 @@ impl Back<'_> {
             let message = "its experts cannot be put together again";
             return Err(Error::unsupported(message).in_tensor(name).remedy(Remedy::KeepNames));
         }
-        let name = weight_name(row, found, None);
+        let name = self.weight_name(row, found, None);
         Ok(vec![Tensor { name, shape: shape.into_iter().collect(), pieces, turns }])
     }
 
@@ -276,51 +270,24 @@ impl Back<'_> {
         });
         let shape = [heads * (key_rows + value_rows), rank].into_iter().collect();
         Ok(vec![Tensor {
-            name: weight_name(row, found, None),
+            name: self.weight_name(row, found, None),
             shape,
             pieces: pieces.collect(),
             turns: 1,
         }])
+    }
+
+    /// Hugging Face's name of a weight.
+    fn weight_name(&self, row: &Row, found: &Parsed, expert: Option<u64>) -> String {
+        let numbers: Vec<u64> = found.numbers.iter().copied().chain(expert).collect();
+        let name = numbered(row.0, &numbers);
+        let prefix = if row.0 == "lm_head" { "" } else { self.family.prefix };
+        let is_bare = BARE.iter().any(|end| name.ends_with(end));
+        format!("{prefix}{name}{}", if is_bare { "" } else { found.ending })
     }
 }
 
 /// A module's name with its ending.
 fn name_of(found: &Parsed) -> String {
     format!("{}{}", found.module, found.ending)
-}
-
-/// A name with numbers in the places of `#`.
-fn numbered(pattern: &str, numbers: &[u64]) -> String {
-    let mut numbers = numbers.iter();
-    let mut name = String::new();
-    for (at, part) in pattern.split('#').enumerate() {
-        if at > 0 {
-            name.push_str(&numbers.next().unwrap_or(&0).to_string());
-        }
-        name.push_str(part);
-    }
-    name
-}
-
-/// Hugging Face's name of a weight.
-fn weight_name(row: &Row, found: &Parsed, expert: Option<u64>) -> String {
-    let numbers: Vec<u64> = found.numbers.iter().copied().chain(expert).collect();
-    let name = numbered(row.0, &numbers);
-    let prefix = if row.0 == "lm_head" { "" } else { "model." };
-    let is_bare = BARE.iter().any(|end| name.ends_with(end));
-    format!("{prefix}{name}{}", if is_bare { "" } else { found.ending })
-}
-
-/// Rows, or the numbers of a vector, with the pairs of each head taken apart into halves.
-fn in_halves(shape: &[u64], heads: u64) -> Option<View> {
-    let shape = match *shape {
-        // A vector whose order changes is a column.
-        [length] => [length, 1],
-        [rows, columns] => [rows, columns],
-        _ => return None,
-    };
-    let head_rows = shape[0].checked_div(heads)?;
-    let fits = head_rows >= 2 && head_rows % 2 == 0 && head_rows * heads == shape[0];
-    let rows = Rows::Heads { start: 0, heads, head_rows, to_halves: true };
-    fits.then(|| View { rows, ..View::whole(&shape) })
 }

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use super::Pair;
 use super::facts::{Dialect, Facts};
-use super::pieces::{Cut, Key, Piece, Translator};
+use super::piece::{Cut, Key, Piece};
+use super::pieces::Translator;
 use super::search::Search;
-use super::table::Family;
 use super::view::{Rows, View};
+use crate::families::Family;
 
 impl Search<'_> {
     /// Pairs weights that have the same common name.
@@ -23,7 +24,7 @@ impl Search<'_> {
             return;
         };
         if a.dialect != b.dialect {
-            let (name, ours, theirs) = (family.names[0], a.dialect.name(), b.dialect.name());
+            let (name, ours, theirs) = (family.shown(), a.dialect.name(), b.dialect.name());
             self.note(format!("names of A are {ours}, of B {theirs} (family {name})"));
         }
         let translators = [Translator::new(a, b, family), Translator::new(b, a, family)];

@@ -23,8 +23,6 @@ mod sentencepiece;
 mod special;
 mod tekken;
 mod templates;
-#[cfg(test)]
-mod tests;
 mod token_type;
 mod unigram;
 mod vocabulary;
@@ -64,29 +62,28 @@ pub enum Kind {
     /// SentencePiece; without its file, byte pairs with or without a fallback to bytes.
     LlamaLike,
     /// SentencePiece if its file is there, else byte pairs.
-    QwenLike,
+    PiecesOrPairs,
+    /// The same; pieces without a space before a text.
+    BarePiecesOrPairs,
+    /// SentencePiece without a space before a text, with the id of the token that ends a turn, if no
+    /// file says that.
+    Pieces(Option<u64>),
+    /// SentencePiece, with ids of special tokens whatever files say of them.
+    PiecesWith(&'static [(&'static str, u64)]),
     /// Byte pairs.
     BytePairs,
-    /// Byte pairs, with the special tokens that GLM-4 has beside those that files name.
-    Glm,
-    /// The same; GLM-4.5 has others.
-    GlmMoe,
-    /// SentencePiece, with the token that ends a turn.
-    Gemma,
-    /// SentencePiece.
-    Gemma2,
-    /// SentencePiece if its file is there, else byte pairs.
-    Gemma3,
+    /// Byte pairs, with special tokens beside those that files name: what they are for, and their texts.
+    BytePairsWith(&'static [(&'static str, &'static str)]),
     /// SentencePiece, with the added tokens of all files; Phi-4 has byte pairs.
     Phi3,
     /// Words and parts of words.
-    Bert,
+    WordPieces,
     /// Pieces with scores, of which the likeliest are taken.
-    XlmRoberta,
+    Unigram,
+    /// Either of these, as `tokenizer.json` says.
+    WordPiecesOrUnigram,
     /// Byte pairs, for an encoder.
-    Roberta,
-    /// Either of the first two, as `tokenizer.json` says.
-    NomicBert,
+    EncoderPairs,
 }
 
 /// The metadata entries, in the converter's order. `pre` is the pre-tokenizer's name if the user
@@ -100,16 +97,17 @@ pub fn entries(
     let mut entries = Entries::default();
     match kind {
         Kind::LlamaLike => llama_like(&files, &mut entries, pre)?,
-        Kind::QwenLike => piece_or_pairs(&files, &mut entries, pre)?,
+        Kind::PiecesOrPairs => piece_or_pairs(&files, &mut entries, pre)?,
         Kind::BytePairs => byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?,
-        Kind::Glm => glm(&files, &mut entries, pre, &GLM)?,
-        Kind::GlmMoe => glm(&files, &mut entries, pre, &GLM_MOE)?,
-        Kind::Gemma => gemma(&files, &mut entries)?,
-        Kind::Gemma2 => {
+        Kind::BytePairsWith(tokens) => pairs_with(&files, &mut entries, pre, tokens)?,
+        Kind::PiecesWith(tokens) => {
             sentencepiece::write(&files, &mut entries)?;
-            entries.flag(SPACE_PREFIX, false);
+            for (kind, id) in tokens {
+                entries.id(&format!("tokenizer.ggml.{kind}_token_id"), *id);
+            }
         }
-        Kind::Gemma3 => {
+        Kind::Pieces(ends_turn) => pieces(&files, &mut entries, ends_turn)?,
+        Kind::BarePiecesOrPairs => {
             piece_or_pairs(&files, &mut entries, pre)?;
             if sentencepiece::is_there(&files)? {
                 entries.flag(SPACE_PREFIX, false);
@@ -119,17 +117,26 @@ pub fn entries(
             byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?;
         }
         Kind::Phi3 => sentencepiece::write_phi3(&files, &mut entries)?,
-        Kind::Bert => word_piece::write(&files, &mut entries, pre)?,
-        Kind::NomicBert if files.need_tokenizer()?["model"]["type"] == "WordPiece" => {
+        Kind::WordPieces => word_piece::write(&files, &mut entries, pre)?,
+        Kind::WordPiecesOrUnigram if files.need_tokenizer()?["model"]["type"] == "WordPiece" => {
             word_piece::write(&files, &mut entries, pre)?;
         }
-        Kind::XlmRoberta | Kind::NomicBert => unigram::write(&files, &mut entries)?,
-        Kind::Roberta => {
+        Kind::Unigram | Kind::WordPiecesOrUnigram => unigram::write(&files, &mut entries)?,
+        Kind::EncoderPairs => {
             byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?;
             entries.id("tokenizer.ggml.token_type_count", files.token_types());
         }
     }
     Ok(entries.finished())
+}
+
+/// The name by which llama.cpp's converter knows the vocabulary of a repository.
+#[cfg(test)]
+pub(crate) fn known_vocabulary(repository: &Repository<'_>) -> Option<&'static str> {
+    let files = Files::open(repository).unwrap();
+    let tokenizer = files.need_tokenizer().unwrap();
+    let vocabulary = vocabulary::Vocabulary::read(&files, tokenizer).unwrap();
+    pre::known_vocabulary(&files, tokenizer, &vocabulary)
 }
 
 /// Gives every row of an embedding a token: llama.cpp loads no model with fewer. The converter does so
@@ -195,30 +202,20 @@ fn llama_like(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Re
     Ok(())
 }
 
-fn gemma(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+fn pieces(files: &Files<'_>, entries: &mut Entries, ends_turn: Option<u64>) -> Result<()> {
     sentencepiece::write(files, entries)?;
-    let kinds = ["prefix", "suffix", "middle", "fsep", "eot"];
-    let mut special = Special::read(files, &kinds, Beyond::Refuse(files.vocabulary()))?;
-    special.set("eot", &json!(107))?;
-    special.templates = None;
-    special.write(entries)?;
+    if let Some(id) = ends_turn {
+        let kinds = ["prefix", "suffix", "middle", "fsep", "eot"];
+        let mut special = Special::read(files, &kinds, Beyond::Refuse(files.vocabulary()))?;
+        special.set("eot", &json!(id))?;
+        special.templates = None;
+        special.write(entries)?;
+    }
     entries.flag(SPACE_PREFIX, false);
     Ok(())
 }
 
-/// Tokens of GLM-4 that no file calls special, with the kinds they are.
-const GLM: [(&str, &str); 4] = [
-    ("eos", "<|endoftext|>"),
-    ("eot", "<|user|>"),
-    ("unk", "<|endoftext|>"),
-    ("bos", "<|endoftext|>"),
-];
-
-/// Tokens of GLM-4.5 that no file calls special.
-const GLM_MOE: [(&str, &str); 4] =
-    [("bos", "[gMASK]"), ("eot", "<|user|>"), ("unk", "<|endoftext|>"), ("eom", "<|observation|>")];
-
-fn glm(
+fn pairs_with(
     files: &Files<'_>,
     entries: &mut Entries,
     pre: Option<&str>,

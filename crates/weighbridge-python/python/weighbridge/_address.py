@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 
+from . import _weighbridge as native
 from ._errors import UsageError
 
-_ADDRESS = re.compile(r"(hf|https?|s3|gs|az)://")
+_SCHEMES = "|".join(native.schemes())
+_ADDRESS = re.compile(rf"({_SCHEMES})://")
 #: What becomes of an address that is taken for a path: two slashes are one.
-_COLLAPSED = re.compile(r"(hf|https?|s3|gs|az):[/\\](?![/\\])")
+_COLLAPSED = re.compile(rf"({_SCHEMES}):[/\\](?![/\\])")
 
 
 def location(source: str | os.PathLike[str]) -> str:

@@ -64,6 +64,7 @@ def open(
     ca_file: StrPath | None = None,
     timeout: float | None = None,
     retries: int | None = None,
+    max_wait: float | None = None,
 ) -> Model:
     """Opens a model: a file, a directory of shards, an index, a name in a local store, an address
     (`hf://owner/name`, `https://..`, `s3://..`, `gs://..`, `az://..`), bytes, or a binary file object.
@@ -85,11 +86,11 @@ def open(
 
     The others are about addresses: `allow_http` also reads `http://` addresses of other machines,
     which anybody on the way can read and change; `ca_file` is a PEM file of certificates to trust
-    besides the system's, `timeout` how many seconds a server may say nothing (30), and `retries`
-    how often a request is made again that may have failed by chance (5).
+    besides the system's, `timeout` how many seconds a server may say nothing (30), `retries` how
+    often a request is made again that may have failed by chance (5), and `max_wait` the longest
+    time to wait when a server asks for it, in seconds (300).
     """
-    elsewhere = _elsewhere(allow_http, ca_file, timeout, retries)
-    wishes = _wishes(mmap, root, strict_pickle, scheme, limits) | elsewhere
+    wishes = _wishes(locals())
     opened = _opened(source, name, wishes)
     return Model(opened, _remembered(source, opened.path, wishes))
 
@@ -106,10 +107,10 @@ def open_all(
     ca_file: StrPath | None = None,
     timeout: float | None = None,
     retries: int | None = None,
+    max_wait: float | None = None,
 ) -> list[Model]:
     """Opens everything at a place: the one model, or each component of a pipeline."""
-    elsewhere = _elsewhere(allow_http, ca_file, timeout, retries)
-    wishes = _wishes(mmap, root, strict_pickle, scheme, limits) | elsewhere
+    wishes = _wishes(locals())
     place = location(path)
     models = native.open_paths(place, wishes)
     if len(models) == 1:
@@ -117,52 +118,41 @@ def open_all(
     return [Model(model, _remembered(model.path, model.path, wishes)) for model in models]
 
 
-def _wishes(
-    mmap: bool,
-    root: str | None,
-    strict_pickle: bool,
-    scheme: Rules | None,
-    limits: Limits | None,
-) -> dict[str, Any]:
-    for argument, value in (("mmap", mmap), ("strict_pickle", strict_pickle)):
-        if not isinstance(value, bool):
-            raise TypeError(f"{argument} is True or False, not {value!r}")
+def _wishes(given: dict[str, Any]) -> dict[str, Any]:
+    """How a model is opened, by the names of the arguments."""
+    for argument in ("mmap", "strict_pickle", "allow_http"):
+        if not isinstance(given[argument], bool):
+            raise TypeError(f"{argument} is True or False, not {given[argument]!r}")
+    root, ca_file, retries = given["root"], given["ca_file"], given["retries"]
     if not (root is None or isinstance(root, str)):
         raise TypeError(f"root is text, not {root!r}")
-    return {
-        "mmap": mmap,
-        "root": root,
-        "strict_pickle": strict_pickle,
-        "scheme": pairs(scheme, "scheme"),
-        "limits": _checked(limits),
-    }
-
-
-def _elsewhere(
-    allow_http: bool, ca_file: StrPath | None, timeout: float | None, retries: int | None
-) -> dict[str, Any]:
-    """How files elsewhere are reached."""
-    if not isinstance(allow_http, bool):
-        raise TypeError(f"allow_http is True or False, not {allow_http!r}")
     if not (ca_file is None or isinstance(ca_file, (str, os.PathLike))):
         raise TypeError(f"ca_file is the path of a file, not {ca_file!r}")
-    if timeout is not None:
-        if isinstance(timeout, bool) or not hasattr(timeout, "__float__"):
-            raise TypeError(f"timeout is a number of seconds, not {timeout!r}")
-        timeout = float(timeout)
-        if not (math.isfinite(timeout) and 0 < timeout <= 1e9):
-            raise UsageError(f"timeout is a number of seconds above 0, not {timeout}")
     if retries is not None:
         if isinstance(retries, bool) or not hasattr(retries, "__index__"):
             raise TypeError(f"retries is a whole number, not {retries!r}")
         if not 0 <= retries < 1 << 32:
             raise UsageError(f"retries is between 0 and {(1 << 32) - 1}, not {retries}")
-    return {
-        "allow_http": allow_http,
+    plain = {
+        "scheme": pairs(given["scheme"], "scheme"),
+        "limits": _checked(given["limits"]),
         "ca_file": None if ca_file is None else os.fsdecode(ca_file),
-        "timeout": timeout,
-        "retries": retries,
+        "timeout": _seconds(given["timeout"], "timeout"),
+        "max_wait": _seconds(given["max_wait"], "max_wait"),
     }
+    others = ("source", "path", "name")
+    return {key: value for key, value in (given | plain).items() if key not in others}
+
+
+def _seconds(time: float | None, argument: str) -> float | None:
+    if time is None:
+        return None
+    if isinstance(time, bool) or not hasattr(time, "__float__"):
+        raise TypeError(f"{argument} is a number of seconds, not {time!r}")
+    time = float(time)
+    if not (math.isfinite(time) and 0 < time <= 1e9):
+        raise UsageError(f"{argument} is a number of seconds above 0, not {time}")
+    return time
 
 
 def _checked(limits: Limits | None) -> dict[str, int]:

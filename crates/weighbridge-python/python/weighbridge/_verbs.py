@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -35,41 +34,28 @@ class _ShownDiff(dict[str, Any]):
         return _html.diff(cast("DiffReport", self))
 
 
-def _called(verb: Callable[..., str], *arguments: Any) -> str:
-    """Calls the native part. What it cannot take, it names by a structure of its own; the caller
-    knows the argument."""
-    try:
-        return verb(*arguments)
-    except TypeError as error:
-        named = re.fullmatch(r"failed to extract field \w+\.(\w+)", str(error))
-        if named is None:
-            raise
-        raise TypeError(f"{named[1]}: {error.__cause__}") from None
-
-
-def _work(threads: int | None, max_memory: Size | None) -> dict[str, Any]:
-    """How work is done."""
-    if not (threads is None or hasattr(threads, "__index__")):
-        raise TypeError(f"threads is a whole number, not {threads!r}")
-    if threads is not None and not threads < 1 << 31:
+def _threads(threads: int, name: str) -> int:
+    if not hasattr(threads, "__index__"):
+        raise TypeError(f"{name} is a whole number, not {threads!r}")
+    if not threads < 1 << 31:
         raise UsageError(f"{threads} threads are more than any machine has")
-    if threads is not None and threads < 1:
+    if threads < 1:
         raise UsageError(f"{threads} threads do no work; leave it out for as many as there are")
-    return {"threads": threads, "max_memory": _size(max_memory, "max_memory")}
+    return threads
 
 
-def _size(size: Size | None, name: str) -> Size | None:
-    if not (size is None or isinstance(size, str) or hasattr(size, "__index__")):
+def _size(size: Size, name: str) -> Size:
+    if not (isinstance(size, str) or hasattr(size, "__index__")):
         raise TypeError(f"{name} is a whole number of bytes, or text like '5GB', not {size!r}")
-    if not (size is None or isinstance(size, str) or 0 <= size < 1 << 64):
+    if not (isinstance(size, str) or 0 <= size < 1 << 64):
         raise UsageError(f"{name} is a number of bytes, or text like '5GB', not {size}")
     return size
 
 
-def _entries(metadata: Mapping[str, MetadataValue] | None) -> list[tuple[str, Any]]:
+def _entries(metadata: Mapping[str, MetadataValue], _name: str) -> list[tuple[str, Any]]:
     """Metadata with numbers that GGUF can hold."""
     entries: list[tuple[str, Any]] = []
-    for key, given in (metadata or {}).items():
+    for key, given in metadata.items():
         if not isinstance(key, str):
             raise TypeError(f"a key of metadata is text, not {key!r}")
         is_typed = isinstance(given, tuple) and len(given) == 2
@@ -106,6 +92,27 @@ def _refuse_unfit(key: str, kind: object, value: object) -> None:
         fits = False
     if not fits:
         raise UsageError(f"metadata {key!r}: {value!r} is no {kind}")
+
+
+#: What makes an argument plain for the native part, which takes the others as they are.
+_PLAIN: dict[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("cast", "map", "rename", "tensor_type"), pairs),
+    **dict.fromkeys(("exclude", "include", "keep", "transpose"), lambda one, _: expressions(one)),
+    **dict.fromkeys(("max_memory", "max_output", "max_shard_size", "target_size"), _size),
+    "metadata": _entries,
+    "threads": _threads,
+}
+#: Arguments that are no options.
+_OTHERS = ("a", "against", "b", "dequantized", "output", "progress", "source")
+
+
+def _asked(arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a verb is asked for, by the names of its arguments."""
+    return {
+        name: _PLAIN[name](value, name) if name in _PLAIN else value
+        for name, value in arguments.items()
+        if name not in _OTHERS and value is not None
+    }
 
 
 @contextmanager
@@ -177,31 +184,9 @@ def convert(
     The output gets its name when it is complete. With `verify` it is read again and compared first;
     `VerificationError` says that it was wrong, and deleted.
     """
-    wishes = {
-        "to": to,
-        "dtype": dtype,
-        "names": names,
-        "config": config,
-        "to_layout": to_layout,
-        "pre_tokenizer": pre_tokenizer,
-        "cast": pairs(cast, "cast"),
-        "rename": pairs(rename, "rename"),
-        "metadata": _entries(metadata),
-        "include": expressions(include),
-        "exclude": expressions(exclude),
-        "skip_unreadable": skip_unreadable,
-        "force": force,
-        "resume": resume,
-        "dry_run": dry_run,
-        "verify": verify,
-        "modelfile": modelfile,
-        "max_shard_size": _size(max_shard_size, "max_shard_size"),
-        "max_output": _size(max_output, "max_output"),
-    }
-    work = _work(threads, max_memory)
+    asked = _asked(locals())
     with _opened(source) as model, shown(progress, "converting") as show:
-        text = _called(native.convert, model._native, os.fsdecode(output), wishes, work, show)
-    return _written(text)
+        return _written(native.convert(model._native, os.fsdecode(output), asked, show))
 
 
 def dequantize(
@@ -229,32 +214,14 @@ def dequantize(
     """Writes the same kind of model again with plain weights, a repository with all of its files:
     what `from_pretrained` loads without the library of the scheme. The arguments are the flags of
     `weigh dequantize`."""
-    wishes = {
-        "to": to,
-        "dtype": dtype,
-        "cast": pairs(cast, "cast"),
-        "rename": pairs(rename, "rename"),
-        "include": expressions(include),
-        "exclude": expressions(exclude),
-        "skip_unreadable": skip_unreadable,
-        "force": force,
-        "resume": resume,
-        "dry_run": dry_run,
-        "verify": verify,
-        "follow_links": follow_links,
-        "max_shard_size": _size(max_shard_size, "max_shard_size"),
-        "max_output": _size(max_output, "max_output"),
-    }
-    work = _work(threads, max_memory)
+    asked = _asked(locals())
     target = os.fsdecode(output)
     components = _components(source)
     if components is not None:
         with shown(progress, "dequantizing") as show:
-            whole = (components, True, target, wishes, work, show)
-            return _written(_called(native.dequantize, *whole))
+            return _written(native.dequantize(components, True, target, asked, show))
     with _opened(source) as model, shown(progress, "dequantizing") as show:
-        one = ([model._native], False, target, wishes, work, show)
-        return _written(_called(native.dequantize, *one))
+        return _written(native.dequantize([model._native], False, target, asked, show))
 
 
 def _components(source: Model | ModelLike) -> list[native.Model] | None:
@@ -308,43 +275,9 @@ def quantize(
     >>> round(report["quantized"]["cost"]["snr_db"], 1)
     45.8
     """
-    how = {
-        "type": type,
-        "imatrix": imatrix,
-        "pure": pure,
-        "tensor_type": pairs(tensor_type, "tensor_type"),
-        "output_tensor_type": output_tensor_type,
-        "token_embedding_type": token_embedding_type,
-        "keep": expressions(keep),
-        "layout": layout,
-        "group_size": group_size,
-        "effort": effort,
-        "target_bpw": target_bpw,
-        "target_size": _size(target_size, "target_size"),
-        "allow_requantize": allow_requantize,
-        "allow_nonfinite": allow_nonfinite,
-    }
-    wishes = {
-        "to": to,
-        "dtype": None,
-        "names": names,
-        "config": config,
-        "pre_tokenizer": pre_tokenizer,
-        "rename": pairs(rename, "rename"),
-        "metadata": _entries(metadata),
-        "include": expressions(include),
-        "exclude": expressions(exclude),
-        "force": force,
-        "resume": resume,
-        "dry_run": dry_run,
-        "verify": verify,
-        "modelfile": modelfile,
-        "max_shard_size": _size(max_shard_size, "max_shard_size"),
-    }
-    work = _work(threads, max_memory)
+    asked = _asked(locals())
     with _opened(source) as model, shown(progress, "quantizing") as show:
-        text = _called(native.quantize, model._native, os.fsdecode(output), how, wishes, work, show)
-    return _written(text)
+        return _written(native.quantize(model._native, os.fsdecode(output), asked, show))
 
 
 def quantizers() -> dict[str, str]:
@@ -395,53 +328,14 @@ def verify(
     >>> wb.verify("plain", "samples/tiny-llama-gptq")["ok"]
     True
     """
-    how = {
-        "type": type,
-        "imatrix": imatrix,
-        "pure": pure,
-        "tensor_type": pairs(tensor_type, "tensor_type"),
-        "output_tensor_type": output_tensor_type,
-        "token_embedding_type": token_embedding_type,
-        "keep": expressions(keep),
-        "layout": layout,
-        "group_size": group_size,
-        "effort": effort,
-        "target_bpw": target_bpw,
-        "target_size": _size(target_size, "target_size"),
-        "allow_requantize": allow_requantize,
-        "allow_nonfinite": allow_nonfinite,
-    }
-    if type is None and target_bpw is None and target_size is None:
-        given = [name for name, value in how.items() if value not in (None, False, [], "usual")]
-        if given:
-            raise UsageError(
-                f"{given[0]} is about quantizing, and nothing says that the output was quantized",
-                hint="type, target_bpw or target_size says what it was quantized to",
-            )
-    wishes = {
-        "to": to,
-        "dtype": dtype,
-        "names": names,
-        "config": config,
-        "to_layout": to_layout,
-        "pre_tokenizer": pre_tokenizer,
-        "cast": pairs(cast, "cast"),
-        "rename": pairs(rename, "rename"),
-        "metadata": _entries(metadata),
-        "include": expressions(include),
-        "exclude": expressions(exclude),
-        "skip_unreadable": skip_unreadable,
-    }
-    work = _work(threads, max_memory)
+    asked = _asked(locals())
     parts, of = _components(output), _components(against)
     if parts is not None and of is not None:
         with shown(progress, "verifying") as show:
-            both = (parts, of, True, dequantized, how, wishes, work, show)
-            return _verified(_called(native.verify, *both))
+            return _verified(native.verify(parts, of, True, dequantized, asked, show))
     with _opened(output) as made, _opened(against) as model, shown(progress, "verifying") as show:
         pair = ([made._native], [model._native])
-        text = _called(native.verify, *pair, False, dequantized, how, wishes, work, show)
-    return _verified(text)
+        return _verified(native.verify(*pair, False, dequantized, asked, show))
 
 
 def diff(
@@ -471,23 +365,11 @@ def diff(
     >>> report["ok"], report["summary"]["within_precision"]
     (True, 7)
     """
-    wishes = {
-        "values": values,
-        "exact": exact,
-        "fail_over": fail_over,
-        "reencode": reencode,
-        "skip_unreadable": skip_unreadable,
-        "map": pairs(map, "map"),
-        "rename": pairs(rename, "rename"),
-        "transpose": expressions(transpose),
-        "include": expressions(include),
-        "exclude": expressions(exclude),
-    }
-    work = _work(threads, max_memory)
+    asked = _asked(locals())
     with _opened(a) as one, _opened(b) as other, shown(progress, "comparing") as show:
-        text = _called(native.diff, one._native, other._native, wishes, work, show)
+        text = native.diff(one._native, other._native, asked, show)
     report = cast("DiffReport", _ShownDiff(json.loads(text)))
-    is_chosen = bool(wishes["include"] or wishes["exclude"])
+    is_chosen = bool(asked["include"] or asked["exclude"])
     if is_chosen and not (report["tensors"] or report["only_a"] or report["only_b"]):
         raise UsageError("include and exclude leave no weight to compare")
     return report

@@ -21,12 +21,12 @@ use std::io;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::runtime::{runtime, wait_while};
 use crate::input::{Need, Reading};
-use crate::stop;
+use crate::stop::{self, lock};
 use block::{Announced, Arrival};
 use state::State;
 
@@ -98,20 +98,16 @@ impl Ahead {
         (self.budget() / AHEAD_AT_ONCE as u64).clamp(LEAST_BLOCK, BLOCK)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Announces a stretch of the file with that number, after all that was announced before.
     pub(super) fn will_need(self: &Arc<Self>, file: &Arc<dyn Fetch>, id: u64, need: &Need) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.announce(file, id, need, self.request_bytes());
         self.begin_some(&mut state);
     }
 
     /// Forgets a file that is not read any more.
     pub(super) fn forget(&self, id: u64) {
-        self.state().forget(id);
+        lock(&self.state).forget(id);
     }
 
     /// Copies what was announced of the bytes from `offset` on, up to the end of a block, and waits for
@@ -123,7 +119,7 @@ impl Ahead {
         out[..count].copy_from_slice(&found[..count]);
         // Whoever drops the block takes its memory.
         drop(bytes);
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.was_read(id, offset..offset + count as u64, self.request_bytes());
         self.begin_some(&mut state);
         self.changed.notify_all();
@@ -132,12 +128,12 @@ impl Ahead {
 
     /// The nearest place behind `offset` from which on something of a file was announced.
     pub(super) fn next(&self, id: u64, offset: u64) -> Option<u64> {
-        self.state().next(id, offset)
+        lock(&self.state).next(id, offset)
     }
 
     /// Whether something of a range was announced.
     pub(super) fn touches(&self, id: u64, range: &Range<u64>) -> bool {
-        let state = self.state();
+        let state = lock(&self.state);
         let is_here = state.block(id, range.start).is_some();
         is_here
             || state.turn_of(id, range.start).is_some()
@@ -147,7 +143,7 @@ impl Ahead {
     /// The block that holds a byte, once it is here, and where it begins; `None` if there is none, or
     /// it could not be had.
     fn block_at(self: &Arc<Self>, id: u64, at: u64) -> Option<(Arc<Vec<u8>>, u64)> {
-        let mut state = self.begin_now(self.state(), id, at);
+        let mut state = self.begin_now(lock(&self.state), id, at);
         loop {
             let block = state.block(id, at)?;
             if let Arrival::Here(bytes) = &block.bytes {
@@ -243,7 +239,7 @@ impl Ahead {
     }
 
     fn has_arrived(self: &Arc<Self>, id: u64, start: u64, turn: u64, bytes: Option<Vec<u8>>) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.under_way -= 1;
         let block = state.blocks.get_mut(&id).and_then(|blocks| blocks.get_mut(&start));
         if let Some(block) = block.filter(|block| block.turn == turn && !block.is_here()) {

@@ -70,11 +70,11 @@ fn what_is_announced_is_there_and_stays_within_the_budget() {
     for at in (100..100 + 11 * BLOCK).step_by(step) {
         let found = read(&ahead, at, step).unwrap();
         assert_eq!((found[0], found[step - 1]), (byte(at), byte(at + step as u64 - 1)), "{at}");
-        assert!(ahead.state().held <= 8 * BLOCK);
+        assert!(lock(&ahead.state).held <= 8 * BLOCK);
     }
     assert_eq!(slow.fetched.lock().unwrap().len(), 11);
     assert!(slow.most.load(Ordering::SeqCst) <= 2);
-    assert_eq!(ahead.state().held, 0);
+    assert_eq!(lock(&ahead.state).held, 0);
     assert!(read(&ahead, 0, 10).is_none());
 }
 
@@ -96,7 +96,7 @@ fn a_smaller_budget_means_shorter_requests() {
     let ahead = Ahead::new(4 * BLOCK, 4);
     ahead.limit(BLOCK);
     ahead.will_need(&file, 1, &once(0..4 * BLOCK));
-    assert!((1..=BLOCK).contains(&ahead.state().held));
+    assert!((1..=BLOCK).contains(&lock(&ahead.state).held));
     assert!(read(&ahead, 0, place(4 * BLOCK)).is_some());
     let fetched = slow.fetched.lock().unwrap();
     assert!(fetched.iter().all(|range| range.end - range.start == BLOCK / 8));
@@ -122,7 +122,7 @@ fn a_failure_is_left_to_whoever_reads_and_files_are_forgotten() {
     assert_eq!(ahead.next(1, 0), Some(6 * BLOCK));
     assert!(ahead.touches(1, &(0..7 * BLOCK)) && !ahead.touches(1, &(0..BLOCK)));
     ahead.forget(1);
-    assert_eq!(ahead.state().held, 0);
+    assert_eq!(lock(&ahead.state).held, 0);
     assert!(read(&ahead, 6 * BLOCK, 10).is_none());
 }
 
@@ -142,7 +142,7 @@ fn what_is_read_in_overlapping_pieces_is_fetched_once() {
     }
     let fetched: u64 = slow.fetched.lock().unwrap().iter().map(|r| r.end - r.start).sum();
     assert_eq!(fetched, 20 << 20);
-    assert_eq!(ahead.state().held, 0);
+    assert_eq!(lock(&ahead.state).held, 0);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn what_is_announced_for_two_passes_is_there_twice() {
         }
         assert!(read(&ahead, all.end, place(BLOCK)).is_some());
         assert_eq!(slow.fetched.lock().unwrap().len() as u64, blocks * times + 1);
-        assert_eq!(ahead.state().held, 0);
+        assert_eq!(lock(&ahead.state).held, 0);
     }
 }
 
@@ -176,7 +176,7 @@ fn what_is_read_from_all_over_is_held_whole_and_only_one_at_a_time() {
             for row in 0..len / (1 << 20) {
                 let at = first + row * (1 << 20) + stripe * (1 << 17);
                 assert_eq!(read(ahead, at, 1 << 17).unwrap()[0], byte(at));
-                assert!(ahead.state().held <= 6 * BLOCK + block);
+                assert!(lock(&ahead.state).held <= 6 * BLOCK + block);
             }
         }
     };
@@ -224,7 +224,7 @@ fn what_is_read_at_once_comes_first_and_then_again_in_its_turn() {
     assert!((20..26).all(|block| early.contains(&block)), "{early:?}");
     assert!(read(&ahead, 6 * BLOCK, place(24 * BLOCK)).is_some());
     assert_eq!(slow.fetched.lock().unwrap().len(), 24 + 6);
-    assert_eq!(ahead.state().held, 0);
+    assert_eq!(lock(&ahead.state).held, 0);
 }
 
 #[test]

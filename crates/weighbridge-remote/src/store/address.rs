@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path as FilePath;
 
+use crate::text::listed;
 use crate::{Error, Result};
 use object_store::path::Path;
 
@@ -22,7 +23,6 @@ impl Scheme {
     const ALL: [Self; 3] = [Self::S3, Self::Gs, Self::Az];
 
     /// How its addresses begin.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::S3 => "s3",
@@ -55,7 +55,6 @@ pub struct Address {
 
 impl Address {
     /// Whether a text is an address in a store, well-formed or not.
-    #[must_use]
     pub fn is_one(text: &str) -> bool {
         split(text).is_some()
     }
@@ -65,7 +64,10 @@ impl Address {
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |why: String| {
             let error = Error::usage(why).in_file(FilePath::new(text));
-            error.hint("an address is s3://BUCKET/KEY, gs://BUCKET/KEY or az://CONTAINER/KEY")
+            let forms = Scheme::ALL.map(|scheme| {
+                format!("{}://{}/KEY", scheme.name(), scheme.bucket_word().to_uppercase())
+            });
+            error.hint(format!("an address is {}", listed(&forms, "or")))
         };
         let (scheme, rest) = split(text)
             .ok_or_else(|| wrong("this is not the address of an object store".into()))?;

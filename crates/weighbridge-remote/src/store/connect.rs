@@ -85,6 +85,30 @@ fn variables_of(scheme: Scheme, env: Lookup<'_>) -> BTreeMap<&'static str, Strin
     names.filter_map(set).collect()
 }
 
+/// A builder of `object_store` with what those of all kinds of stores take. They have these methods in
+/// common, but no trait.
+macro_rules! configured {
+    ($of:expr, $builder:ty, |$to:ident, $at:ident| $with_endpoint:expr) => {{
+        let endpoint = $of.endpoint()?;
+        let mut builder = <$builder>::new();
+        for (name, value) in $of.variables() {
+            if let Ok(key) = name.parse() {
+                builder = builder.with_config(key, value);
+            }
+        }
+        builder = builder
+            .with_skip_signature($of.found.is_anonymous)
+            .with_client_options($of.options(endpoint.as_deref()))
+            .with_retry($of.retry())
+            .with_http_connector(connector()?);
+        if let Some($at) = endpoint {
+            let $to = builder;
+            builder = $with_endpoint;
+        }
+        builder
+    }};
+}
+
 impl Making {
     fn store(&self) -> Result<Arc<dyn Store>> {
         match self.address.scheme {
@@ -94,75 +118,29 @@ impl Making {
         }
     }
 
+    fn made<S: Store>(&self, built: object_store::Result<S>) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(built.map_err(|e| self.unusable(&e))?))
+    }
+
     fn s3(&self) -> Result<Arc<dyn Store>> {
-        let endpoint = self.endpoint()?;
-        let mut builder = AmazonS3Builder::new();
-        for (name, value) in self.variables() {
-            if let Ok(key) = name.parse() {
-                builder = builder.with_config(key, value);
-            }
-        }
-        builder = builder
-            .with_bucket_name(&self.address.bucket)
-            .with_skip_signature(self.found.is_anonymous)
-            .with_client_options(self.options(endpoint.as_deref()))
-            .with_retry(self.retry())
-            .with_http_connector(connector()?);
         // Without a region it is us-east-1, which is what servers of others expect.
-        if let Some(endpoint) = endpoint {
-            builder = builder.with_endpoint(endpoint);
-        }
-        Ok(Arc::new(builder.build().map_err(|e| self.unusable(&e))?))
+        let builder = configured!(self, AmazonS3Builder, |to, at| to.with_endpoint(at));
+        self.made(builder.with_bucket_name(&self.address.bucket).build())
     }
 
     /// By the word of `object_store` only: nothing here is tested against a server.
     fn gs(&self) -> Result<Arc<dyn Store>> {
-        let endpoint = self.endpoint()?;
-        let mut builder = GoogleCloudStorageBuilder::new();
-        for (name, value) in self.variables() {
-            if let Ok(key) = name.parse() {
-                builder = builder.with_config(key, value);
-            }
-        }
-        builder = builder
-            .with_bucket_name(&self.address.bucket)
-            .with_skip_signature(self.found.is_anonymous)
-            .with_client_options(self.options(endpoint.as_deref()))
-            .with_retry(self.retry())
-            .with_http_connector(connector()?);
-        if let Some(endpoint) = endpoint {
-            builder = builder.with_base_url(&endpoint);
-        }
-        Ok(Arc::new(builder.build().map_err(|e| self.unusable(&e))?))
+        let builder = configured!(self, GoogleCloudStorageBuilder, |to, at| to.with_base_url(&at));
+        self.made(builder.with_bucket_name(&self.address.bucket).build())
     }
 
     fn az(&self) -> Result<Arc<dyn Store>> {
-        let endpoint = self.endpoint()?;
+        let builder = configured!(self, MicrosoftAzureBuilder, |to, at| to.with_endpoint(at));
         let account = ACCOUNT.iter().find_map(|name| self.value(name)).ok_or_else(|| {
             Error::usage("the storage account is not known")
                 .hint("set AZURE_STORAGE_ACCOUNT_NAME to the name of the account")
         })?;
-        let mut builder = MicrosoftAzureBuilder::new();
-        for (name, value) in self.variables() {
-            let name = match &*name {
-                "azure_storage_key" => "azure_storage_account_key",
-                other => other,
-            };
-            if let Ok(key) = name.parse() {
-                builder = builder.with_config(key, value);
-            }
-        }
-        builder = builder
-            .with_account(account)
-            .with_container_name(&self.address.bucket)
-            .with_skip_signature(self.found.is_anonymous)
-            .with_client_options(self.options(endpoint.as_deref()))
-            .with_retry(self.retry())
-            .with_http_connector(connector()?);
-        if let Some(endpoint) = endpoint {
-            builder = builder.with_endpoint(endpoint);
-        }
-        Ok(Arc::new(builder.build().map_err(|e| self.unusable(&e))?))
+        self.made(builder.with_account(account).with_container_name(&self.address.bucket).build())
     }
 
     fn value(&self, name: &str) -> Option<String> {
@@ -173,7 +151,11 @@ impl Making {
     fn variables(&self) -> Vec<(String, String)> {
         let scheme = self.address.scheme;
         let names = credential_variables(scheme).iter().chain(other_variables(scheme));
-        names.filter_map(|name| Some((name.to_ascii_lowercase(), self.value(name)?))).collect()
+        let passed = |name: &str| match name {
+            "AZURE_STORAGE_KEY" => "azure_storage_account_key".to_owned(),
+            _ => name.to_ascii_lowercase(),
+        };
+        names.filter_map(|name| Some((passed(name), self.value(name)?))).collect()
     }
 
     /// The server, if the environment names one.

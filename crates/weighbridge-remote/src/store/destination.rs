@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path as FilePath, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use crate::input::error_of;
@@ -18,6 +18,7 @@ use object_store::{
 };
 
 use crate::runtime::block_on;
+use crate::stop::lock;
 use crate::store::bucket::Bucket;
 use crate::store::finishing::{HeldBack, is_held_back};
 use crate::store::output_file::StoreOutput;
@@ -65,17 +66,26 @@ pub(crate) struct State {
     pub(crate) notes: Vec<String>,
 }
 
+weighbridge_core::setters! { StoreDestination:
+    /// Whether keys that exist may be overwritten.
+    force(force: bool) force = force;
+
+    /// Whether to go on with what an interrupted run has finished.
+    resume(resume: bool) resume = resume;
+
+    /// Whether files are written front to back, because their formats need that.
+    in_turn(in_turn: bool) in_turn = in_turn;
+}
+
 impl StoreDestination {
     /// Files under a prefix. Bytes that wait to be sent take up to `memory`; at least two parts of
     /// 16 MiB are needed to fill one while another is sent.
-    #[must_use]
     pub fn folder(bucket: Arc<Bucket>, prefix: Path, memory: u64) -> Self {
         Self::new(bucket, prefix, memory, false)
     }
 
     /// One object, whatever its file is called. It is there when all is done, has no manifest, and
     /// cannot be resumed.
-    #[must_use]
     pub fn object(bucket: Arc<Bucket>, key: Path, memory: u64) -> Self {
         Self::new(bucket, key, memory, true)
     }
@@ -96,29 +106,8 @@ impl StoreDestination {
         }
     }
 
-    /// Whether keys that exist may be overwritten.
-    #[must_use]
-    pub fn force(mut self, force: bool) -> Self {
-        self.force = force;
-        self
-    }
-
-    /// Whether to go on with what an interrupted run has finished.
-    #[must_use]
-    pub fn resume(mut self, resume: bool) -> Self {
-        self.resume = resume;
-        self
-    }
-
-    /// Whether files are written front to back, because their formats need that.
-    #[must_use]
-    pub fn in_turn(mut self, in_turn: bool) -> Self {
-        self.in_turn = in_turn;
-        self
-    }
-
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(crate) fn key(&self, name: &str) -> Result<Path> {
@@ -213,10 +202,7 @@ impl StoreDestination {
             Some(_) => Error::usage("an earlier run was not finished here, and it did other work"),
             None => exists(),
         };
-        let replace = match self.is_single {
-            true => Remedy::Overwrite,
-            false => Remedy::OverwriteInPlace,
-        };
+        let replace = if self.is_single { Remedy::Overwrite } else { Remedy::OverwriteInPlace };
         Err(error.remedy(replace).remedy(Remedy::AnotherTarget).in_file(&place))
     }
 
@@ -290,10 +276,7 @@ impl StoreDestination {
 
 impl Destination for StoreDestination {
     fn order(&self) -> WriteOrder {
-        match self.in_turn {
-            true => WriteOrder::FrontToBack,
-            false => WriteOrder::Any,
-        }
+        if self.in_turn { WriteOrder::FrontToBack } else { WriteOrder::Any }
     }
 
     fn is_read_when_finished(&self) -> bool {

@@ -115,7 +115,6 @@ impl StoreFile {
     }
 
     /// The length that the store states.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.object.meta.size
     }
@@ -253,7 +252,7 @@ async fn first_answer(
     };
     // Asked for as a whole, it must still be empty: nobody expects all its bytes here.
     if answer.range.end - answer.range.start > wanted {
-        return Err(not_as_listed());
+        return Err(other("the object is not as long as the listing said".to_owned()));
     }
     let (meta, range) = (answer.meta.clone(), answer.range.clone());
     let mut bytes = vec![0; usize::try_from(range.end - range.start).unwrap_or(0)];
@@ -273,26 +272,18 @@ async fn fill(answer: GetResult, out: &mut [u8]) -> object_store::Result<()> {
     let (mut stream, mut filled) = (answer.into_stream(), 0);
     while let Some(piece) = stream.next().await {
         let piece = piece?;
-        let place = out.get_mut(filled..filled + piece.len());
-        place.ok_or_else(|| too_long(len))?.copy_from_slice(&piece);
+        let Some(place) = out.get_mut(filled..filled + piece.len()) else {
+            let why = format!("the server sent more than the {len} bytes it was asked for");
+            return Err(other(why));
+        };
+        place.copy_from_slice(&piece);
         filled += piece.len();
     }
-    match filled as u64 == len {
-        true => Ok(()),
-        false => Err(cut_short(filled, len)),
-    }
+    if filled as u64 == len { Ok(()) } else { Err(cut_short(filled, len)) }
 }
 
 fn cut_short(got: usize, wanted: u64) -> object_store::Error {
     other(format!("the server sent {got} of {wanted} bytes"))
-}
-
-fn too_long(wanted: u64) -> object_store::Error {
-    other(format!("the server sent more than the {wanted} bytes it was asked for"))
-}
-
-fn not_as_listed() -> object_store::Error {
-    other("the object is not as long as the listing said".to_owned())
 }
 
 fn other(text: String) -> object_store::Error {

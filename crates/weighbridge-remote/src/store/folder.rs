@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path as FilePath};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use crate::input::error_of;
 use crate::{EntryKind, Folder, FolderEntry, ReadAt, Result};
 use object_store::ObjectStore as _;
 use object_store::path::Path;
 
+use crate::stop::lock;
 use crate::store::address::Address;
 use crate::store::bucket::Bucket;
 use crate::store::fault;
@@ -30,7 +32,6 @@ pub struct StoreFolder {
 
 impl StoreFolder {
     /// All objects whose keys begin with `root` and a slash.
-    #[must_use]
     pub fn new(bucket: Arc<Bucket>, root: Path) -> Self {
         let (listed, tags, opened) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self { bucket, root, listed, tags, opened }
@@ -47,7 +48,7 @@ impl StoreFolder {
         match file {
             Ok(file) => {
                 let folder = Self::new(bucket, address.key.parent().unwrap_or_default());
-                folder.opened().insert(address.key.clone(), Arc::new(file));
+                lock(&folder.opened).insert(address.key.clone(), Arc::new(file));
                 Ok((folder, name.to_owned()))
             }
             Err(error) => {
@@ -58,17 +59,13 @@ impl StoreFolder {
                     missing if missing.kind() == io::ErrorKind::NotFound => {
                         match folder.listing(&address.key) {
                             Ok(_) => Ok((folder, String::new())),
-                            Err(_) => Err(own(missing)),
+                            Err(_) => Err(error_of(missing, "cannot read")),
                         }
                     }
-                    other => Err(own(other)),
+                    other => Err(error_of(other, "cannot read")),
                 }
             }
         }
-    }
-
-    fn opened(&self) -> std::sync::MutexGuard<'_, BTreeMap<Path, Arc<StoreFile>>> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The key of a path. Paths do not lead out of the folder.
@@ -94,8 +91,7 @@ impl StoreFolder {
 
     /// What lies under a prefix; there are no empty folders, but the root of a bucket may be.
     fn listing(&self, key: &Path) -> io::Result<Listing> {
-        let known = self.known(key);
-        if let Some(listing) = known {
+        if let Some(listing) = self.known(key) {
             return found(listing, key);
         }
         let prefix = (!key.is_root()).then_some(key);
@@ -114,13 +110,12 @@ impl StoreFolder {
             }
         }
         let listing = Arc::new(entries);
-        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        listed.insert(key.clone(), listing.clone());
+        lock(&self.listed).insert(key.clone(), listing.clone());
         found(listing, key)
     }
 
     fn known(&self, key: &Path) -> Option<Listing> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        lock(&self.listed).get(key).cloned()
     }
 
     /// What a listing of the folder above says, where there was one.
@@ -133,8 +128,8 @@ impl StoreFolder {
 impl Folder for StoreFolder {
     fn version(&self, path: &FilePath) -> Option<String> {
         let key = self.key(path).ok()?;
-        let first = self.opened().get(&key).and_then(|file| file.tag().cloned());
-        let tags = self.tags.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = lock(&self.opened).get(&key).and_then(|file| file.tag().cloned());
+        let tags = lock(&self.tags);
         first.or_else(|| tags.get(&key).cloned())
     }
 
@@ -167,7 +162,7 @@ impl Folder for StoreFolder {
         if key == self.root {
             return self.listing(&key).map(|_| EntryKind::Folder);
         }
-        if let Some(file) = self.opened().get(&key) {
+        if let Some(file) = lock(&self.opened).get(&key) {
             return Ok(EntryKind::File(file.size()));
         }
         // One listing answers for all files beside this one, too.
@@ -181,7 +176,7 @@ impl Folder for StoreFolder {
         if key == self.root {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        if let Some(file) = self.opened().get(&key) {
+        if let Some(file) = lock(&self.opened).get(&key) {
             return Ok(file.clone());
         }
         let size = match self.known_kind(&key) {
@@ -193,8 +188,7 @@ impl Folder for StoreFolder {
         match StoreFile::open(&self.bucket, &key, size).map_err(fault::as_io) {
             Ok(file) => {
                 if let Some(tag) = file.tag() {
-                    let mut tags = self.tags.lock().unwrap_or_else(PoisonError::into_inner);
-                    tags.insert(key, tag.clone());
+                    lock(&self.tags).insert(key, tag.clone());
                 }
                 Ok(Arc::new(file))
             }
@@ -213,13 +207,5 @@ fn found(listing: Listing, key: &Path) -> io::Result<Listing> {
     match listing.is_empty() && !key.is_root() {
         true => Err(io::ErrorKind::NotFound.into()),
         false => Ok(listing),
-    }
-}
-
-/// The error of ours that was made into one for callers of [`Folder`].
-fn own(error: io::Error) -> crate::Error {
-    match error.downcast::<crate::Error>() {
-        Ok(own) => own,
-        Err(other) => crate::Error::io(other, "cannot read"),
     }
 }

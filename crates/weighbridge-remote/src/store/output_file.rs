@@ -1,6 +1,6 @@
 //! A file of an output in a store, while it is being written.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::output::OutputFile;
 use crate::{Error, Result};
@@ -8,6 +8,7 @@ use object_store::path::Path;
 use object_store::{PutMode, PutPayload};
 
 use crate::runtime::block_on;
+use crate::stop::lock;
 use crate::store::destination::{ABORT_TIME, StoreDestination};
 use crate::store::finishing::{HeldBack, is_held_back};
 use crate::store::part::{Pieces, sum};
@@ -55,7 +56,7 @@ impl StoreOutput<'_> {
         if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.len) {
             return wrong("a write lies outside the file");
         }
-        let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pieces = lock(pieces);
         match bytes.is_empty() || pieces.add(offset, bytes) {
             true => Ok(()),
             false => wrong("some bytes were written twice"),
@@ -68,7 +69,7 @@ impl StoreOutput<'_> {
     }
 
     fn finish_small(&self, pieces: &Mutex<Pieces>) -> Result<()> {
-        let pieces = std::mem::take(&mut *pieces.lock().unwrap_or_else(PoisonError::into_inner));
+        let pieces = std::mem::take(&mut *lock(pieces));
         let bytes = pieces.filled(self.len);
         let record = self.record(vec![sum(&bytes)]);
         let bytes = PutPayload::from_iter(bytes);

@@ -1,7 +1,7 @@
 //! One object that is sent in parts, which are filled out of order by several threads.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use crate::{Error, Result, stop};
@@ -10,6 +10,7 @@ use object_store::path::Path;
 use object_store::{PutPayload, PutResult};
 
 use crate::runtime::{runtime, wait_while};
+use crate::stop::lock;
 use crate::store::bucket::Bucket;
 use crate::store::part::{Pieces, sum};
 
@@ -43,19 +44,15 @@ impl Room {
         Arc::new(Self { max, held: Mutex::default(), changed: Condvar::new() })
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until there is room for so many bytes, and takes it.
     pub(crate) fn take(&self, bytes: u64) {
         let full = |held: &Held| held.sending > 0 && held.bytes.saturating_add(bytes) > self.max;
-        let mut held = wait_while(&self.changed, self.held(), full);
+        let mut held = wait_while(&self.changed, lock(&self.held), full);
         held.bytes += bytes;
     }
 
     pub(crate) fn give(&self, bytes: u64) {
-        let mut held = self.held();
+        let mut held = lock(&self.held);
         held.bytes = held.bytes.saturating_sub(bytes);
         self.changed.notify_all();
     }
@@ -63,12 +60,12 @@ impl Room {
     /// Notes that a part is under way; waits while too many are.
     fn begin_send(&self, parallel: usize) {
         let busy = |held: &Held| held.sending >= parallel.max(1);
-        let mut held = wait_while(&self.changed, self.held(), busy);
+        let mut held = wait_while(&self.changed, lock(&self.held), busy);
         held.sending += 1;
     }
 
     fn end_send(&self, bytes: u64) {
-        let mut held = self.held();
+        let mut held = lock(&self.held);
         held.sending = held.sending.saturating_sub(1);
         held.bytes = held.bytes.saturating_sub(bytes);
         self.changed.notify_all();
@@ -117,10 +114,6 @@ impl Upload {
         Ok(Self { bucket, key, id, len, part_bytes: part_bytes(len), room, state: Arc::default() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn len_of(&self, part: u64) -> u64 {
         self.part_bytes.min(self.len - part * self.part_bytes)
     }
@@ -146,7 +139,7 @@ impl Upload {
     fn add(&self, part: u64, inside: u64, bytes: &[u8]) -> Result<()> {
         self.room.take(bytes.len() as u64);
         let complete = {
-            let mut state = self.state();
+            let mut state = lock(&self.state.0);
             let failed = state.failed.as_ref();
             let failed = failed.map(|error| self.bucket.fault(&self.key, "cannot write", error));
             let refused = match failed {
@@ -182,7 +175,7 @@ impl Upload {
         let sending = Sending(self.room.clone(), held);
         let (bucket, key, id) = (self.bucket.clone(), self.key.clone(), self.id.clone());
         let shared = self.state.clone();
-        let mut state = self.state();
+        let mut state = lock(&self.state.0);
         state.sums.insert(part, sum);
         if state.ended {
             return Ok(());
@@ -190,7 +183,7 @@ impl Upload {
         let index = usize::try_from(part).unwrap_or(usize::MAX);
         let task = runtime.spawn(async move {
             let done = bucket.store.put_part(&key, &id, index, PutPayload::from_iter(bytes)).await;
-            let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = lock(&shared.0);
             state.under_way.remove(&part);
             match done {
                 Ok(id) => drop(state.sent.insert(part, id)),
@@ -209,7 +202,7 @@ impl Upload {
     pub(crate) fn sent(&self) -> Result<Vec<String>> {
         for part in 0..self.len.div_ceil(self.part_bytes) {
             let open = {
-                let mut state = self.state();
+                let mut state = lock(&self.state.0);
                 match state.sums.contains_key(&part) {
                     true => None,
                     false => {
@@ -223,7 +216,7 @@ impl Upload {
             }
         }
         let waiting = |state: &State| !state.under_way.is_empty() && state.failed.is_none();
-        let state = wait_while(&self.state.1, self.state(), waiting);
+        let state = wait_while(&self.state.1, lock(&self.state.0), waiting);
         if stop::is_stopped() {
             return Err(Error::cancelled("the upload is not complete"));
         }
@@ -235,7 +228,7 @@ impl Upload {
 
     /// Makes the object of its parts.
     pub(crate) fn complete(&self) -> Result<PutResult> {
-        let parts: Vec<PartId> = self.state().sent.values().cloned().collect();
+        let parts: Vec<PartId> = lock(&self.state.0).sent.values().cloned().collect();
         if parts.len() as u64 != self.len.div_ceil(self.part_bytes) {
             return Err(self.wrong("not all parts were sent", 0));
         }
@@ -247,7 +240,7 @@ impl Upload {
     /// made into an object expire after a week.
     pub(crate) async fn abort(&self) -> object_store::Result<()> {
         let handles: Vec<_> = {
-            let mut state = self.state();
+            let mut state = lock(&self.state.0);
             state.ended = true;
             let freed: u64 = state.open.values().map(|pieces| pieces.held).sum();
             state.open.clear();

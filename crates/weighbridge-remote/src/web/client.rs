@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::{Error, Result};
 use reqwest::header::{
@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::ahead::{AHEAD_AT_ONCE, Ahead};
 use crate::process::PerProcess;
 use crate::settings::Remote;
+use crate::stop::lock;
 use crate::web::fault::{Again, Fault, server};
 use crate::web::places::{check_redirect, check_start};
 use crate::web::refusal::what_to_check;
@@ -55,7 +56,6 @@ pub struct Auth {
 impl Auth {
     /// A token for the scheme, host and port of an address. `None` for one that no header can
     /// hold.
-    #[must_use]
     pub fn bearer(token: &str, server: &Url) -> Option<Self> {
         let mut header = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
         header.set_sensitive(true);
@@ -91,8 +91,7 @@ impl Client {
     /// The client for these settings.
     pub fn new(settings: &Remote) -> Result<Self> {
         let key = format!("{settings:?}");
-        let mut clients =
-            CLIENTS.get(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = lock(CLIENTS.get(Mutex::default));
         if let Some((_, client)) = clients.iter().find(|(by, _)| *by == key) {
             return Ok(client.clone());
         }

@@ -132,7 +132,6 @@ impl Fault {
     }
 
     /// As an error of the library.
-    #[must_use]
     pub fn into_error(self) -> Error {
         let error = match self.class {
             Class::Network => Error::io(io::Error::new(self.kind, self.message), "cannot fetch it"),
@@ -141,18 +140,9 @@ impl Fault {
             Class::Refused => Error::refused(self.kind, self.message),
             Class::Cancelled => stop::stopped(),
         };
-        let error = match self.place {
-            Some(place) => error.in_file(Path::new(&place)),
-            None => error,
-        };
-        let error = match self.hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        };
-        match self.remedy {
-            Some(remedy) => error.remedy(remedy),
-            None => error,
-        }
+        let error = self.place.iter().fold(error, |error, place| error.in_file(Path::new(place)));
+        let error = self.hint.into_iter().fold(error, Error::hint);
+        self.remedy.into_iter().fold(error, Error::remedy)
     }
 }
 

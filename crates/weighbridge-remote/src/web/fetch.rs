@@ -2,12 +2,13 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use reqwest::{Response, StatusCode, Url};
 
 use crate::ahead::{Fetch, Fetching};
 use crate::process::PerProcess;
+use crate::stop::lock;
 use crate::web::answer::{ContentRange, Pin, length_alone};
 use crate::web::client::{Answer, Ask, Auth, Client};
 use crate::web::fault::{Again, Fault};
@@ -61,7 +62,7 @@ impl Fetcher {
             let (len, pin) = self.answered.get().unwrap_or(&self.listed).clone();
             Mutex::new(Known { len, pin, direct: None, changed: false })
         });
-        known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(known)
     }
 
     pub(crate) fn len(&self) -> Option<u64> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::{Need, ReadAt, ReadRange, Requests, read_ranges_merged};
 use tokio::sync::OnceCell;
@@ -13,6 +13,7 @@ use crate::announced::Announced;
 use crate::guess;
 use crate::process::PerProcess;
 use crate::runtime;
+use crate::stop::lock;
 use crate::web::fault::Fault;
 use crate::web::fetch::Fetcher;
 use crate::web::kept::{Kept, Stretch};
@@ -99,7 +100,7 @@ impl Opened {
             Some(kept) => kept.as_ref().map_err(Clone::clone)?,
             None => runtime::block_on(self.first())??,
         };
-        Ok(kept.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(lock(kept))
     }
 
     /// The range of some bytes; `UnexpectedEof` beyond the end.
@@ -199,10 +200,7 @@ impl ReadAt for WebFile {
                 left.push(ReadRange { offset: range.offset, out: &mut *range.out });
             }
         }
-        match left.is_empty() {
-            true => Ok(()),
-            false => self.0.fetch_merged(&mut left),
-        }
+        if left.is_empty() { Ok(()) } else { self.0.fetch_merged(&mut left) }
     }
 
     fn has_latency(&self) -> bool {

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::{EntryKind, Error, Folder, FolderEntry, ReadAt, Result};
 use reqwest::Url;
 
 use crate::guess;
 use crate::settings::Remote;
+use crate::stop::lock;
 use crate::web::answer::Pin;
 use crate::web::client::Client;
 use crate::web::fault::shown;
@@ -48,7 +49,6 @@ impl WebFolder {
     }
 
     /// The file's own name in this folder.
-    #[must_use]
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -76,8 +76,7 @@ impl WebFolder {
     }
 
     fn known(&self, path: &Path) -> Option<Arc<WebFile>> {
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        opened.get(path).cloned()
+        lock(&self.opened).get(path).cloned()
     }
 
     /// A signed address is one file's alone: refused names beside it are not there for us.
@@ -92,7 +91,7 @@ impl WebFolder {
     /// The file itself, and what else was opened beside it.
     fn entries(&self) -> Vec<FolderEntry> {
         let own = (self.name.clone(), self.kind_of_own());
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = lock(&self.opened);
         let is_beside = |path: &&PathBuf| **path != self.name && path.components().count() == 1;
         let others = opened.keys().filter(is_beside).map(|path| {
             let len = opened.get(path).and_then(|file| file.len());
@@ -154,8 +153,7 @@ impl Folder for WebFolder {
         let fetcher = Fetcher::new(self.client.clone(), site, None, Pin::default());
         let file = WebFile::open(fetcher, &name, guess::first(&name, None));
         let file = Arc::new(file.map_err(|error| self.beside_signed(&path, error))?);
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        opened.insert(path, file.clone());
+        lock(&self.opened).insert(path, file.clone());
         Ok(file)
     }
 }

@@ -1,10 +1,11 @@
 //! Where the names of servers lead: a public name may be that of a private address.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use reqwest::Url;
 
+use crate::stop::lock;
 use crate::web::places::{Place, place_of, place_of_address};
 
 /// The nearest place that each name leads to.
@@ -17,7 +18,7 @@ impl Resolved {
         let by_name = place_of(url);
         let host = url.domain().filter(|_| by_name == Place::Public);
         let Some(host) = host.map(str::to_owned) else { return by_name };
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&host).copied();
+        let known = lock(&self.0).get(&host).copied();
         if let Some(place) = known {
             return place;
         }
@@ -26,7 +27,7 @@ impl Resolved {
             return by_name;
         };
         let place = found.map(|address| place_of_address(address.ip())).min().unwrap_or(by_name);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(host, place);
+        lock(&self.0).insert(host, place);
         place
     }
 }

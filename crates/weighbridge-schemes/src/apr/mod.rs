@@ -17,11 +17,12 @@
 
 use std::sync::Arc;
 
-use super::ggml::{BlockRows, Maker, kernel_of};
-use super::{Bid, Bids, Evidence, Method, Part, Recipe, Scheme, Summary, plain};
+use crate::arithmetic::plain;
 use crate::blocks::{APR_Q8, Block, Standing, Tiling};
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
+use crate::framework::{Bid, Bids, Evidence, Method, Part, Recipe, Scheme, Summary};
+use crate::ggml::{BlockRows, Maker, kernel_of};
 
 mod padded_rows;
 mod scaled_bytes;

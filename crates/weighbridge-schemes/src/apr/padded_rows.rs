@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use crate::bounds::Bounds;
 use crate::error::Result;
-use crate::ggml::BlockRows;
+use crate::framework::recipe::in_type_of;
+use crate::framework::{ByElements, Elements, Origins};
+use crate::ggml::{BlockRows, BlockStretch, InBlocks};
+use crate::number::{Element, Out};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
-use crate::{ByElements, Element, Elements, Origins, Out, Rule};
 
 /// A matrix whose every row begins a new block.
 pub(super) struct PaddedRows {
@@ -79,11 +80,7 @@ impl Elements for PaddedRows {
         let first = elements.start;
         let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
         let level = simd::level();
-        match out {
-            Out::F32(out) => self.decode_as(level, bytes, first, out),
-            Out::Bf16(out) => self.decode_as(level, bytes, first, out),
-            Out::F16(out) => self.decode_as(level, bytes, first, out),
-        }
+        in_type_of!(out, self.decode_as(level, bytes, first, out));
         Ok(())
     }
 
@@ -92,26 +89,24 @@ impl Elements for PaddedRows {
     }
 }
 
-impl Origins for PaddedRows {
-    fn rule(&self) -> Rule {
-        self.row.rule()
+impl InBlocks for PaddedRows {
+    fn blocks(&self) -> &BlockRows {
+        &self.row
     }
 
-    fn bounds(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()> {
+    fn stretches<'s>(
+        &'s self,
+        staged: &[Staged<'s>],
+        elements: &Range<u64>,
+    ) -> Result<impl Iterator<Item = BlockStretch<'s>>> {
         let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
-        let (mut values, mut out) = (values, out);
-        for (column, at, count) in self.stretches(elements.start, values.len()) {
-            let (row, rest) = values.split_at(count);
-            let (bounds, others) = out.split_at_mut(count);
-            self.row.fill_bounds(&bytes[at..], column, None, row, bounds);
-            (values, out) = (rest, others);
-        }
-        Ok(())
+        let count = usize::try_from(elements.end - elements.start).unwrap_or(usize::MAX);
+        let stretches = PaddedRows::stretches(self, elements.start, count);
+        Ok(stretches.map(|(first, at, count)| BlockStretch {
+            bytes: &bytes[at..],
+            first,
+            count,
+            factor: None,
+        }))
     }
 }

@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use crate::bounds::{Bounds, Gaps, Levels, Slack};
 use crate::error::{Error, Result};
+use crate::framework::recipe::in_type_of;
+use crate::framework::{ByElements, Elements, Origins, Rule};
+use crate::number::Out;
 use crate::simd::{self, Isa, Level, Number, Task};
 use crate::source::{Slab, Staged};
-use crate::{ByElements, Elements, Origins, Out, Rule};
 
 /// Bytes of the scale.
 const SCALE: u64 = 4;
@@ -81,11 +83,7 @@ impl Origins for ScaledBytes {
 fn scaled(level: Level, scale: f32, bytes: &[u8], out: Out<'_>) {
     // Products of a quiet NaN can be narrowed without a check.
     let scale = if scale.is_nan() { f32::NAN } else { scale };
-    match out {
-        Out::F32(out) => scaled_as(level, scale, bytes, out),
-        Out::Bf16(out) => scaled_as(level, scale, bytes, out),
-        Out::F16(out) => scaled_as(level, scale, bytes, out),
-    }
+    in_type_of!(out, scaled_as(level, scale, bytes, out));
 }
 
 fn scaled_as<T: Number>(level: Level, scale: f32, bytes: &[u8], out: &mut [T]) {

@@ -12,14 +12,14 @@
 
 use std::sync::Arc;
 
-use super::columns::config::{AUTO_ROUND, FILES, Packed, ROTATED, Settings};
-use super::columns::{self, Columns, WordLayout, Zeros, plain_codes};
-use super::{
+use crate::arithmetic::columns::config::{AUTO_ROUND, FILES, Packed, ROTATED, Settings};
+use crate::arithmetic::columns::{self, Columns, WordLayout, Zeros, plain_codes};
+use crate::catalog::TensorInfo;
+use crate::dtype::{DType, StoredType};
+use crate::framework::{
     Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, StoredTensor, Summary,
     TargetLayout, Traces,
 };
-use crate::catalog::TensorInfo;
-use crate::dtype::{DType, StoredType};
 
 mod settings;
 mod target;

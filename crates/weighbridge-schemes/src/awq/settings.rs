@@ -7,8 +7,8 @@
 
 use serde_json::Value as Json;
 
-use crate::columns::config::{Settings, Writer, text};
-use crate::{Configs, Evidence, Method};
+use crate::arithmetic::columns::config::{Settings, Writer, text};
+use crate::framework::{Configs, Evidence, Method};
 
 /// The method.
 pub(super) const METHOD: Method = Method::named("awq");

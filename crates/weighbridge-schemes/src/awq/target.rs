@@ -5,16 +5,16 @@
 
 use serde_json::json;
 
-use crate::columns::{Alike, ColumnPacker, WordLayout, Zeros};
+use crate::arithmetic::columns::{Alike, ColumnPacker, WordLayout, Zeros};
+use crate::framework::{LaidOut, TargetLayout, ToLayOut, Unfit};
 use crate::text::shortened;
-use crate::{LaidOut, TargetLayout, ToLayOut, Unfit};
 
 /// The layout.
 pub(super) struct AwqLayout;
 
 impl TargetLayout for AwqLayout {
-    fn name(&self) -> &'static str {
-        "awq"
+    fn name(&self) -> Option<&'static str> {
+        Some("awq")
     }
 
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Awq;
-use crate::columns::outcome::{Stored, outcome, outcome_as};
+use crate::arithmetic::columns::outcome::{Stored, outcome, outcome_as};
 use crate::dtype::DType::{F16, I16, I32};
 
 const LAYER: [Stored<'static>; 3] =

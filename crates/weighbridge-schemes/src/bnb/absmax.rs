@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::state::Nested;
+use crate::arithmetic::matrix::{BlockFactors, Factor, GROUPS};
+use crate::arithmetic::plain;
 use crate::dtype::DType;
-use crate::matrix::{BlockFactors, Factor, GROUPS};
-use crate::plain;
 use crate::source::{Slab, Staged};
 
 /// Parts of a weight, in the order of its bid.

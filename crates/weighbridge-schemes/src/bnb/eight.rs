@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{orphan, other_method};
+use crate::arithmetic::matrix::{Arithmetic, Choice, Codes, Grid, Loss, Matrix, Packing, Scales};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::matrix::{Arithmetic, Choice, Codes, Grid, Loss, Matrix, Packing, Scales};
-use crate::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
+use crate::framework::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
 
 /// What the library multiplies by; dividing by 127 would give other numbers.
 #[allow(clippy::excessive_precision)] // As the library spells it.

@@ -7,15 +7,14 @@
 use std::ops::Range;
 
 use half::f16;
-use smallvec::smallvec;
 
 use super::eight::OVER_127;
 use super::four_encoder::write;
+use crate::arithmetic::magnitude::largest_magnitude;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::magnitude::largest_magnitude;
+use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 use crate::simd::{self, Isa, Task, half_to_f32};
-use crate::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 
 /// Stores a weight in signed bytes.
 #[derive(Clone, Copy)]
@@ -37,21 +36,15 @@ impl Encoder for EightBits {
         let &[rows, columns] = shape else { return Err(format!("its shape is {shape:?}")) };
         let module = name.strip_suffix(".weight").ok_or("it is not called `weight`")?;
         let bytes = rows.checked_mul(columns).filter(|bytes| *bytes > 0);
-        let bytes = bytes.ok_or_else(|| format!("its shape is {shape:?}"))?;
-        let tensor = |name: String, dtype: DType, shape, bytes, groups| EncodedTensor {
-            name,
-            stored: dtype.into(),
-            shape,
-            bytes,
-            groups,
-        };
+        bytes.ok_or_else(|| format!("its shape is {shape:?}"))?;
+        let tensor = EncodedTensor::of;
         let row = |bytes| Groups::Of { elements: columns, bytes };
         let scales = format!("{module}.SCB");
         let format = format!("{module}.weight_format");
         Ok(vec![
-            tensor(name.to_owned(), DType::I8, shape.into(), bytes, row(columns)),
-            tensor(scales, DType::F32, smallvec![rows], rows * 4, row(4)),
-            tensor(format, DType::U8, smallvec![], 1, Groups::Once),
+            tensor(name.to_owned(), DType::I8, shape, row(columns)),
+            tensor(scales, DType::F32, &[rows], row(4)),
+            tensor(format, DType::U8, &[], Groups::Once),
         ])
     }
 
@@ -88,23 +81,17 @@ impl WeightEncoder for EightBitsOfWeight {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, scales, ..] = encoded else { return Ok(false) };
         let columns = usize::try_from(self.columns).unwrap_or(usize::MAX);
-        let rows = out.chunks_mut(columns).zip(codes.chunks(columns));
+        let rows = decoded.numbers.chunks_mut(columns).zip(codes.chunks(columns));
         for ((out, codes), scale) in rows.zip(scales.as_chunks().0) {
             let scale = f32::from_le_bytes(*scale);
             for (out, code) in out.iter_mut().zip(codes) {
                 *out = f32::from(code.cast_signed()) * scale * OVER_127;
             }
             let (elements, step) = (out.len(), scale / 127.0);
-            levels.push(SameLevels { elements, step, lowest: -scale, highest: scale });
+            decoded.levels.push(SameLevels { elements, step, lowest: -scale, highest: scale });
         }
         Ok(true)
     }

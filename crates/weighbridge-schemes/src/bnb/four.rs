@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::absmax::{Coded, MAP, Stored};
 use super::state::State;
 use super::{Group, orphan, other_method};
+use crate::arithmetic::matrix::{Arithmetic, BlockFactors, Codes, Flat, Loss, Packing, scale_of};
+use crate::arithmetic::plain;
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
-use crate::matrix::{Arithmetic, BlockFactors, Codes, Flat, Loss, Packing, scale_of};
-use crate::{Bid, Bids, Evidence, Part, Recipe, StoredTensor, plain};
+use crate::framework::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
 
 /// What the codes of NF4 stand for: quantiles of a normal distribution, as published.
 #[rustfmt::skip]

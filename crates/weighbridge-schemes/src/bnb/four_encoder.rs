@@ -3,16 +3,16 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use smallvec::smallvec;
-
 use super::mean::mean;
 use super::nearest::{self, BLOCK, Fp4, Levels, Nf4};
 use super::{STATE, scales, state_text};
-use crate::catalog::{Shape, element_count};
+use crate::arithmetic::decode_again::{Coded, scaled};
+use crate::arithmetic::matrix::{Arithmetic, Codes, Packing};
+use crate::catalog::element_count;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, WeightEncoder};
 use crate::simd::{self, Level};
-use crate::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 
 /// A kind of codes, with its levels forgotten.
 pub(super) struct Kind {
@@ -64,15 +64,15 @@ impl Encoder for FourBits {
         let state = state_text::length(&self.state(shape), self.is_nested) as u64;
         let each =
             |blocks: usize, bytes: u64| Groups::Of { elements: (blocks * BLOCK) as u64, bytes };
-        let u8 =
-            |end: &str, shape, bytes, groups| tensor(name, end, DType::U8, shape, bytes, groups);
-        let f32 = |end: &str, count: u64, groups| {
-            tensor(name, end, DType::F32, smallvec![count], count * 4, groups)
+        let tensor = |end: &str, dtype: DType, shape: &[u64], groups| {
+            EncodedTensor::of(format!("{name}{end}"), dtype, shape, groups)
         };
-        let mut tensors = vec![u8("", smallvec![bytes, 1], bytes, each(1, BLOCK as u64 / 2))];
+        let u8 = |end: &str, shape: &[u64], groups| tensor(end, DType::U8, shape, groups);
+        let f32 = |end: &str, count: u64, groups| tensor(end, DType::F32, &[count], groups);
+        let mut tensors = vec![u8("", &[bytes, 1], each(1, BLOCK as u64 / 2))];
         match self.is_nested {
             false => tensors.push(f32(".absmax", blocks, each(1, 4))),
-            true => tensors.push(u8(".absmax", smallvec![blocks], blocks, each(1, 1))),
+            true => tensors.push(u8(".absmax", &[blocks], each(1, 1))),
         }
         tensors.push(f32(".quant_map", 16, Groups::Once));
         if self.is_nested {
@@ -81,7 +81,7 @@ impl Encoder for FourBits {
             tensors.push(f32(".nested_quant_map", 256, Groups::Once));
         }
         let end = format!("{STATE}{}", self.kind.name);
-        tensors.push(u8(&end, smallvec![state], state, Groups::Once));
+        tensors.push(u8(&end, &[state], Groups::Once));
         Ok(tensors)
     }
 
@@ -95,17 +95,6 @@ impl Encoder for FourBits {
             offset: OnceLock::new(),
         })
     }
-}
-
-fn tensor(
-    name: &str,
-    end: &str,
-    dtype: DType,
-    shape: Shape,
-    bytes: u64,
-    groups: Groups,
-) -> EncodedTensor {
-    EncodedTensor { name: format!("{name}{end}"), stored: dtype.into(), shape, bytes, groups }
 }
 
 /// Stores one weight.
@@ -169,13 +158,7 @@ impl WeightEncoder for FourBitsOfWeight {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let (codes, absmax) = match encoded {
             [codes, scales, _, _] => (codes, numbers(scales)),
             [codes, scales, _, outer, _, _] => {
@@ -183,17 +166,16 @@ impl WeightEncoder for FourBitsOfWeight {
             }
             _ => return Ok(false),
         };
-        let blocks = out.chunks_mut(BLOCK).zip(codes.chunks(BLOCK / 2)).zip(absmax);
-        for ((out, codes), scale) in blocks {
-            let table = self.of.kind.map.map(|level| level * scale);
-            for (pair, byte) in out.chunks_mut(2).zip(codes) {
-                let both = [byte >> 4, byte & 15].map(|code| table[usize::from(code)]);
-                pair.iter_mut().zip(both).for_each(|(out, number)| *out = number);
-            }
-            let (elements, highest) = (out.len(), scale.abs());
-            let step = self.of.kind.step * highest;
-            levels.push(SameLevels { elements, step, lowest: -highest, highest });
-        }
+        let map = &self.of.kind.map;
+        let coded = Coded {
+            codes: &Codes::new(Packing::HighNibbles, |code| map[usize::from(code)]),
+            arithmetic: Arithmetic::Times,
+            group: BLOCK,
+            bytes: codes,
+            factors: &scaled(absmax.into_iter()),
+            step: Some(self.of.kind.step),
+        };
+        coded.decode(&mut decoded.numbers, &mut decoded.levels);
         Ok(true)
     }
 }

@@ -32,15 +32,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Bids, Evidence, Method, Quantizer, Scheme, StoredTensor, Summary};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
+use crate::framework::{Bids, Evidence, Method, Quantizer, Scheme, StoredTensor, Summary};
 
 mod absmax;
 mod eight;
 mod eight_encoder;
-#[cfg(test)]
-mod encoded;
 mod four;
 mod four_encoder;
 mod mean;
@@ -69,6 +67,7 @@ impl Scheme for Bnb {
         const { &[Method::named(METHOD)] }
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         quantizers::ALL
     }

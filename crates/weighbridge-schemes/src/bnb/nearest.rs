@@ -10,7 +10,7 @@
 use std::marker::PhantomData;
 
 use super::four::{FP4, NF4};
-use crate::magnitude::largest_magnitude;
+use crate::arithmetic::magnitude::largest_magnitude;
 use crate::simd::{self, Isa, Level, Task};
 
 /// Numbers of a block.

@@ -14,8 +14,9 @@ use super::four_encoder::{FP4, FourBits, Kind, NF4};
 use super::{METHOD, state_text};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::linear_layers::{is_linear, is_quantized};
-use crate::{Additions, Candidate, Chosen, Encoder, Fate, Quantizer, Request, turned_layers};
+use crate::framework::conventions::linear_layers::{is_linear, is_quantized};
+use crate::framework::conventions::turned_layers;
+use crate::framework::{Additions, Candidate, Chosen, Encoder, Fate, Quantizer, Request};
 
 /// Every quantizer.
 pub(super) const ALL: &[&dyn Quantizer] = &[

@@ -6,11 +6,12 @@ use super::absmax::{Coded, Stored};
 use super::eight;
 use super::four::table_of;
 use super::state::Nested;
+use crate::arithmetic::matrix::{Arithmetic, BlockFactors, Codes, Flat, Loss, Packing};
 use crate::bounds::Bounds;
 use crate::dtype::DType;
-use crate::matrix::{Arithmetic, BlockFactors, Codes, Flat, Loss, Packing};
+use crate::framework::Recipe;
+use crate::number::Out;
 use crate::source::Staged;
-use crate::{Out, Recipe};
 
 const ROWS: usize = 8;
 const COLUMNS: usize = 192;

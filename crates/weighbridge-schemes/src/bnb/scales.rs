@@ -8,7 +8,7 @@
 
 use std::sync::LazyLock;
 
-use crate::magnitude::largest_magnitude;
+use crate::arithmetic::magnitude::largest_magnitude;
 
 /// Scales of a block.
 pub(super) const BLOCK: usize = 256;

@@ -1,69 +1,11 @@
-//! What is left over in the library's own files, and what is said about files that do not fit
-//! together.
-
-use std::path::{Path, PathBuf};
+//! What is said about files that do not fit together.
 
 use serde_json::json;
 
 use super::Bnb;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::model::Model;
-use crate::{Bids, TensorId, testing};
-
-fn cases() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/bnb");
-    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let cases: Vec<_> = paths.filter(|path| path.is_dir()).collect();
-    assert!(!cases.is_empty());
-    cases
-}
-
-fn open(case: &Path) -> Model {
-    let files = ["model.safetensors.index.json", "model.safetensors", "pytorch_model.bin"];
-    let file = files.iter().map(|file| case.join(file)).find(|path| path.exists()).unwrap();
-    let model = Model::open(file).unwrap();
-    assert!(model.findings().is_empty(), "{}: {:?}", case.display(), model.findings());
-    model
-}
-
-/// Nothing but weights and plain tensors is left; the rest is dropped with its reason.
-#[test]
-fn nothing_that_describes_a_weight_is_left_over() {
-    for case in cases() {
-        let model = open(&case);
-        for weight in model.weights() {
-            let plain = ["embed_tokens.weight", "layernorm.weight", ".bias"];
-            let is_plain = plain.iter().any(|end| weight.name().ends_with(end));
-            assert_eq!(weight.scheme() == "plain", is_plain, "{}", weight.name());
-        }
-        for (stored, reason) in model.dropped() {
-            let kinds = [".quant_map", ".quant_state.bitsandbytes__", ".weight_format"];
-            assert!(kinds.iter().any(|kind| stored.name.contains(kind)), "{}", stored.name);
-            assert!(!reason.is_empty());
-        }
-    }
-}
-
-/// Damage in one block speaks against the rows that touch it, and names the block.
-#[test]
-fn a_scale_that_is_no_number_is_an_error() {
-    let file = cases()[0].parent().unwrap().join("nf4-plain/model.safetensors");
-    let mut bytes = std::fs::read(&file).unwrap();
-    let (weight, model) = ("model.layers.0.self_attn.q_proj.weight", Model::open(&file).unwrap());
-    let absmax = format!("{weight}.absmax");
-    let tensors = &model.sources()[0].catalog().tensors;
-    let at = tensors.iter().find(|t| *t.name == *absmax).unwrap().file_offset().unwrap();
-    let at = usize::try_from(at).unwrap() + 4 * 4;
-    bytes[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
-    let model = Model::open_bytes(bytes, "damaged.safetensors").unwrap();
-    let weight = model.weight(weight).unwrap();
-    // Seven rows of 48 in blocks of 64: the fifth block begins inside row 5.
-    let mut out = [0.0f32; 5 * 48];
-    weight.decode_rows(0..5, &mut out).unwrap();
-    let error = weight.decode_rows(2..6, &mut out[..4 * 48]).unwrap_err().to_string();
-    assert!(error.contains("the scale of block 4 is NaN"), "{error}");
-}
+use crate::framework::{Bids, TensorId, testing};
 
 /// Stored tensors with their bytes.
 type Tensors = Vec<(TensorInfo, Vec<u8>)>;
@@ -324,4 +266,13 @@ fn codes_alone_are_ours_by_config() {
     ];
     assert!(others.iter().all(|tensors| bids(tensors, ours()).weights.is_empty()));
     assert!([codes, bytes].iter().all(|tensors| bids(tensors, None).weights.is_empty()));
+}
+
+#[test]
+fn what_transformers_would_take_for_a_kept_layer_is_known() {
+    use super::quantizers::is_taken_for;
+    assert!(is_taken_for("model.layers.1.x", "model.layers.1"));
+    assert!(is_taken_for("lm_head", "lm_head") && is_taken_for("model.my_lm_head", "lm_head"));
+    assert!(!is_taken_for("model.layers.11.x", "model.layers.1"));
+    assert!(!is_taken_for("model.mlp.gate_proj", "model.mlp.gate"));
 }

@@ -6,8 +6,8 @@ use std::fmt;
 use regex::Regex;
 use serde_json::Value as Json;
 
-use crate::match_budget::MatchBudget;
-use crate::{Configs, Evidence, Method, Sign};
+use crate::framework::match_budget::MatchBudget;
+use crate::framework::{Configs, Evidence, Method, Sign};
 
 /// The config, as far as decoding depends on it.
 #[derive(Default)]

@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use crate::arithmetic::matrix::{Factor, Factors, GROUPS, Grid, RowGroups};
 use crate::error::{Error, Result};
-use crate::matrix::{Factor, Factors, GROUPS, Grid};
 use crate::source::{Slab, Staged};
 
 /// Scales in a grid with zero points and an order of columns that may be packed.
@@ -172,21 +172,15 @@ impl Factors for Arranged {
         }
     }
 
-    fn fill(
-        &self,
-        staged: &[Staged<'_>],
-        first: u64,
-        row: u64,
-        groups: Range<u64>,
-        _native: bool,
-        out: &mut [Factor],
-    ) -> Result<()> {
+    fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
+        let &RowGroups { staged, first, row, ref groups, .. } = of;
         let Some(order) = &self.order else {
-            return self.fill_in_order(staged, first, row, groups.start, out);
+            return self.fill_in_order(of, out);
         };
         let (scales, zeros) = (&staged[0], staged.get(1));
-        for (group, out) in groups.zip(out) {
-            let group = match staged.last() {
+        let list = staged.get(1 + usize::from(!matches!(self.zero, Zero::None)));
+        for (group, out) in groups.clone().zip(out) {
+            let group = match list {
                 Some(list) => order.group(list, group)?,
                 None => group,
             };
@@ -209,14 +203,8 @@ impl Factors for Arranged {
 
 impl Arranged {
     /// Groups that lie as they are used.
-    fn fill_in_order(
-        &self,
-        staged: &[Staged<'_>],
-        first: u64,
-        row: u64,
-        group: u64,
-        out: &mut [Factor],
-    ) -> Result<()> {
+    fn fill_in_order(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
+        let &RowGroups { staged, first, row, groups: Range { start: group, .. }, .. } = of;
         let (mut scales, mut offsets) = ([0.0; GROUPS], [0.0; GROUPS]);
         let (scales, offsets) = (&mut scales[..out.len()], &mut offsets[..out.len()]);
         self.scale.numbers(&staged[0], first, row, group, scales);

@@ -3,12 +3,12 @@
 use super::factors::PackedZeros;
 use super::layout::{Cells, Columns, Kind as Codes, Layout, ZeroKind};
 use super::stated;
+use crate::arithmetic::{copy_rows, first};
 use crate::catalog::Shape;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::repack::first;
+use crate::framework::{Extract, GroupedCodes, GroupedForm, Kind, Part, Taker};
 use crate::source::{Slab, Staged};
-use crate::{Extract, GroupedCodes, GroupedForm, Kind, Part};
 
 /// Codes in words, with a scale for every group of a row.
 pub(super) struct PackedGroups {
@@ -67,8 +67,8 @@ impl PackedGroups {
         }
     }
 
-    fn sides(&self) -> Result<GroupedForm, crate::Error> {
-        self.form.clone().map_err(crate::Error::unsupported)
+    fn sides(&self) -> Result<GroupedForm, crate::error::Error> {
+        self.form.clone().map_err(crate::error::Error::unsupported)
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) const ACTIVATIONS: &str = "the config says that activations are quant
                            do not say";
 
 impl GroupedCodes for PackedGroups {
-    fn form(&self) -> Result<GroupedForm, String> {
+    fn form(&self, _: Taker) -> Result<GroupedForm, String> {
         self.form.clone()
     }
 
@@ -186,11 +186,5 @@ fn unpack(bits: u32, packed: &[u8], out: &mut [u8]) {
                 out.iter_mut().zip([pair & 15, pair >> 4]).for_each(|(out, code)| *out = code);
             }
         }
-    }
-}
-
-fn copy_rows(staged: &Staged<'_>, bytes: usize, out: &mut [u8]) {
-    for (row, out) in out.chunks_exact_mut(bytes).enumerate() {
-        out.iter_mut().zip(staged.row(row)).for_each(|(out, byte)| *out = *byte);
     }
 }

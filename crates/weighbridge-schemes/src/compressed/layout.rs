@@ -4,9 +4,9 @@ use super::beside::{cells_of, check_global, float_scale, order_of, zero_of};
 use super::config::{Args, Strategy, Writer};
 use super::factors::PackedZeros;
 use super::module::Module;
+use crate::arithmetic::matrix::Packing;
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::{DType, StoredType};
-use crate::matrix::Packing;
 
 /// How one weight lies in its tensors, once all evidence agrees.
 #[derive(Clone, Debug, PartialEq)]

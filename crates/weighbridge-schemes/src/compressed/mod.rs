@@ -28,13 +28,13 @@
 //! group of the config whose arguments do not fit them is out. Names (`targets`) decide only
 //! between groups that fit.
 
-use super::activation_scales::{ACTIVATIONS, CACHE, OF_ACTIVATIONS, OF_CACHE};
-use super::{
+use crate::catalog::{Finding, TensorInfo};
+use crate::dtype::{DType, StoredType};
+use crate::framework::activation_scales::{ACTIVATIONS, CACHE, OF_ACTIVATIONS, OF_CACHE};
+use crate::framework::{
     Bids, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, TargetLayout, TensorId,
     Traces,
 };
-use crate::catalog::{Finding, TensorInfo};
-use crate::dtype::{DType, StoredType};
 
 mod beside;
 mod config;
@@ -88,6 +88,7 @@ impl Scheme for Compressed {
         }
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         encode::QUANTIZERS
     }

@@ -7,16 +7,14 @@ use super::factors::{Arranged, Order, PackedZeros, Zero};
 use super::grouped::{ACTIVATIONS, PackedGroups};
 use super::layout::{self, Cells, Columns, Kind, Layout, ZeroKind};
 use super::stated::{self, Stated};
-use crate::catalog::{Shape, TensorInfo};
-use crate::columns::calibrated;
-use crate::dtype::DType;
-use crate::matrix::{
+use crate::arithmetic::columns::calibrated;
+use crate::arithmetic::matrix::{
     Arithmetic, Cell, Choice, Codes, Factors, Grid, Loss, Matrix, Packing, Scales,
 };
-use crate::{
-    Beside, Bid, Bids, CodeKind, Evidence, FlatCodes, FlatGroups, Global, Part, Recipe,
-    StoredTensor, WithCodes, WithGroups, plain,
-};
+use crate::arithmetic::{FlatCodes, WithCodes, plain};
+use crate::catalog::{Shape, TensorInfo};
+use crate::dtype::DType;
+use crate::framework::{Bid, Bids, Evidence, Global, Part, Recipe, StoredTensor, Taker};
 
 /// The tensors of one quantized module.
 pub(super) struct Module<'e, 'a> {
@@ -295,19 +293,18 @@ fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recip
         choice: choice(layout, ordered || settings.are_calibrated(), settings.are_clipped()),
     };
     let groups = || PackedGroups::of(layout, parts, !settings.quantizes_activations(false));
-    match layout.stated {
-        None => match flat_codes(layout, group, cells, ordered) {
-            Some(codes) => {
-                let groups = flat_groups(layout, codes, settings.quantizes_activations(true));
-                Arc::new(WithGroups { recipe: WithCodes { recipe: matrix, codes }, codes: groups })
-            }
-            None => Arc::new(WithGroups { recipe: matrix, codes: groups() }),
-        },
-        Some(dtype) => {
-            let shape = layout.shape.clone();
-            let recipe = Stated { matrix, part: part("shape"), dtype, shape };
-            Arc::new(WithGroups { recipe, codes: groups() })
+    if let Some(dtype) = layout.stated {
+        let shape = layout.shape.clone();
+        let recipe = Stated { matrix, part: part("shape"), dtype, shape };
+        return Arc::new(WithCodes { recipe, codes: groups() });
+    }
+    match flat_codes(layout, group, cells, ordered) {
+        Some(codes) => {
+            let has_activations = settings.quantizes_activations(true);
+            let kept_from = has_activations.then_some((Taker::Layout, ACTIVATIONS));
+            Arc::new(WithCodes { recipe: matrix, codes: FlatCodes { kept_from, ..codes } })
         }
+        None => Arc::new(WithCodes { recipe: matrix, codes: groups() }),
     }
 }
 
@@ -316,21 +313,11 @@ fn flat_codes(layout: &Layout, group: u64, cells: u64, ordered: bool) -> Option<
     let Kind::E2m1 { global } = layout.codes else { return None };
     let columns = layout.columns();
     let is_flat = layout.row_bytes * 2 == columns && cells * group == columns;
-    let beside = match global {
-        // The factor is what one divides by, and stands behind the scales.
-        true => Beside { factor: Some(2), input: Some("input_global_scale"), is_inverse: true },
-        false => Beside::default(),
-    };
-    let kind = CodeKind { scale: layout.scale, group };
+    // The factor stands behind the scales.
+    let global = global.then_some(Global { part: 2, divides: true, input: "input_global_scale" });
+    let codes = FlatCodes::new(&layout.shape, (group, layout.scale), true);
     let is_plain = layout.zero == ZeroKind::None && !ordered;
-    (is_flat && is_plain).then_some(FlatCodes { kind, beside })
-}
-
-/// The same in groups of columns.
-fn flat_groups(layout: &Layout, codes: FlatCodes, has_activations: bool) -> FlatGroups {
-    let global = codes.beside.factor.map(|part| Global { part, divides: true });
-    let groups = FlatGroups::new(codes.kind, &layout.shape, true, global);
-    groups.refused(has_activations.then_some(ACTIVATIONS))
+    (is_flat && is_plain).then_some(FlatCodes { global, ..codes })
 }
 
 /// How codes were chosen. Integers may have been chosen together; nothing but an order of columns
@@ -366,7 +353,7 @@ fn choice(layout: &Layout, by_samples: bool, clipped: bool) -> Choice {
 }
 
 #[allow(clippy::cast_possible_wrap)] // A byte is read as signed on purpose.
-fn codes(kind: Kind) -> Codes {
+pub(super) fn codes(kind: Kind) -> Codes {
     match kind {
         Kind::Packed(bits, packing) => {
             let half = f32::from(1u8 << (bits - 1));

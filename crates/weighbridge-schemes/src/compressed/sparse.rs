@@ -9,7 +9,7 @@
 use super::COMPANIONS;
 use super::module::Module;
 use crate::catalog::Finding;
-use crate::{Bid, Bids, Evidence, Part, StoredTensor, TensorId};
+use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor, TensorId};
 
 /// Refuses a weight whose values are those that a bit mask lets through.
 pub(super) fn bid_for(

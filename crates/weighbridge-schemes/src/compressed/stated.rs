@@ -3,13 +3,13 @@
 
 use std::ops::Range;
 
-use crate::bounds::{Bounds, Candidates};
+use crate::arithmetic::matrix::Matrix;
 use crate::catalog::Shape;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::framework::{ByElements, Elements};
+use crate::number::Out;
 use crate::source::{Slab, Staged};
-use crate::{ByElements, Elements, Origins, Out, Rule};
 
 /// The sides in a `weight_shape`.
 pub(super) fn sides(dtype: DType, bytes: &[u8]) -> Result<Shape, String> {
@@ -39,6 +39,10 @@ impl ByElements for Stated {
 }
 
 impl Elements for Stated {
+    fn inner(&self) -> Option<&dyn Elements> {
+        Some(&self.matrix)
+    }
+
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         Elements::needs(&self.matrix, elements, slabs);
         let bytes = self.shape.len() as u64 * u64::from(self.dtype.bits() / 8);
@@ -58,37 +62,5 @@ impl Elements for Stated {
             .hint("one of the three belongs to another weight, or the config to another model"));
         }
         Elements::decode(&self.matrix, staged, elements, out)
-    }
-
-    fn origins(&self) -> Option<&dyn Origins> {
-        Some(self)
-    }
-}
-
-impl Origins for Stated {
-    fn rule(&self) -> Rule {
-        self.matrix.rule()
-    }
-
-    fn bounds(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()> {
-        // The last of what is staged is the shape.
-        let staged = &staged[..staged.len().saturating_sub(1)];
-        self.matrix.bounds(staged, elements, values, out)
-    }
-
-    fn count_outside(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        candidates: Candidates<'_>,
-    ) -> Result<Option<u64>> {
-        let staged = &staged[..staged.len().saturating_sub(1)];
-        self.matrix.count_outside(staged, elements, candidates)
     }
 }

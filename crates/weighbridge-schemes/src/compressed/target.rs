@@ -10,11 +10,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 
 use super::config::SMALL_FLOATS;
-use crate::dtype::{DType, StoredType};
+use crate::arithmetic::SmallFloats;
+use crate::dtype::DType;
 use crate::error::Result;
-use crate::{
-    CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, LaidOut, Outermost, PackedWeight,
-    Panel, PanelPacker, SmallFloats, TargetLayout, ToLayOut, Unfit,
+use crate::framework::{
+    CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, LaidOut, PackedWeight, Packer,
+    Panel, TargetLayout, ToLayOut, Unfit,
 };
 
 /// The layout.
@@ -24,8 +25,8 @@ pub(super) struct PackedLayout;
 const VERSION: &str = "0.19.0";
 
 impl TargetLayout for PackedLayout {
-    fn name(&self) -> &'static str {
-        "compressed-tensors"
+    fn name(&self) -> Option<&'static str> {
+        Some("compressed-tensors")
     }
 
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
@@ -36,7 +37,7 @@ impl TargetLayout for PackedLayout {
             false => {
                 let symmetric = model.is_symmetric();
                 let packed = |weight: &CodedWeight<'_>| {
-                    Packer { form: weight.form, symmetric }.packed(weight)
+                    IntegerPacker { form: weight.form, symmetric }.packed(weight)
                 };
                 (model.each(packed)?, settings(model, symmetric))
             }
@@ -157,13 +158,13 @@ fn group((bits, group): Arguments, symmetric: bool, targets: &Json) -> Json {
 }
 
 /// Packs integers.
-struct Packer {
+struct IntegerPacker {
     form: GroupedForm,
     /// Whether zero points are left out.
     symmetric: bool,
 }
 
-impl Packer {
+impl IntegerPacker {
     fn packed(self, weight: &CodedWeight<'_>) -> Result<PackedWeight, String> {
         let form = &self.form;
         let module = weight.name.strip_suffix(".weight").ok_or("it is no module's `weight`")?;
@@ -175,12 +176,8 @@ impl Packer {
         if !self.symmetric && !rows.is_multiple_of(per_word) {
             return Err(format!("its {rows} rows do not fill the words of zero points"));
         }
-        let tensor = |end: &str, dtype: DType, sides: &[u64], groups: Groups| EncodedTensor {
-            name: format!("{module}.{end}"),
-            stored: StoredType::Element(dtype),
-            shape: sides.into(),
-            bytes: sides.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            groups,
+        let tensor = |end: &str, dtype: DType, sides: &[u64], groups: Groups| {
+            EncodedTensor::of(format!("{module}.{end}"), dtype, sides, groups)
         };
         let each = |elements: u64, bytes: u64| Groups::Of { elements, bytes };
         let scales = each(form.group, form.scale_bytes());
@@ -198,7 +195,7 @@ impl Packer {
                 points,
             ));
         }
-        Ok(PackedWeight { tensors, packer: Arc::new(self) })
+        Ok(PackedWeight { form: *form, tensors, packer: Arc::new(self) })
     }
 
     /// Zero points, of as many rows as a word has codes in each word.
@@ -214,11 +211,7 @@ impl Packer {
     }
 }
 
-impl PanelPacker for Packer {
-    fn outermost(&self) -> Outermost {
-        Outermost::Rows
-    }
-
+impl Packer for IntegerPacker {
     fn unit(&self) -> u64 {
         if self.symmetric { 1 } else { self.form.codes_a_word() }
     }

@@ -5,10 +5,11 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 use super::Compressed;
-use crate::DType;
 use crate::catalog::TensorInfo;
+use crate::dtype::DType;
+use crate::framework::{Bids, SchemeChoice, testing};
+use crate::number::Out;
 use crate::source::Staged;
-use crate::{Bids, Out, SchemeChoice, testing};
 
 const P: &str = "model.layers.0.mlp.up_proj";
 

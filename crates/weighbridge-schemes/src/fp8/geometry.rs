@@ -9,9 +9,9 @@
 //! explains it: twice the rows may also be blocks of half the height, and the fused projections
 //! of some models restart their blocks in each shard.
 
+use crate::arithmetic::matrix::Grid;
 use crate::catalog::element_count;
 use crate::dtype::DType;
-use crate::matrix::Grid;
 
 /// A weight as stacked matrices, and the grid of its scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,14 +27,18 @@
 
 use std::sync::Arc;
 
-use super::comfy::UNREADABLE;
-use super::matrix::{Arithmetic, Choice, Codes, Factors, Loss, Matrix, Packing, Scales, scale_of};
-use super::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Quantizer, Recipe, Scheme, Sign,
-    StoredTensor, Summary, Traces, modelopt, plain,
+use crate::arithmetic::matrix::{
+    Arithmetic, Choice, Codes, Factors, Loss, Matrix, Packing, Scales, scale_of,
 };
+use crate::arithmetic::plain;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
+use crate::framework::conventions::comfy::UNREADABLE;
+use crate::framework::conventions::modelopt;
+use crate::framework::{
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Quantizer, Recipe, Scheme, Sign,
+    StoredTensor, Summary, Traces,
+};
 use crate::text::shortened;
 
 mod comfy;
@@ -81,6 +85,7 @@ impl Scheme for Fp8 {
         modelopt::TRACES
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         encode::QUANTIZERS
     }
@@ -136,7 +141,7 @@ impl<'a> Model<'_, 'a> {
         let layer = self.comfy.layer(self.evidence, module).filter(|_| module != &*info.name);
         let fp8 = info.stored.element().is_some_and(is_fp8);
         let scales = match &layer {
-            Some(layer) if layer.belongs_to_another(fp8) => return,
+            Some(layer) if layer.belongs_to_another(fp8, self.evidence.schemes()) => return,
             None if !fp8 => self.inverse_scale(info),
             _ => scales_of(self.evidence, &info.name),
         };

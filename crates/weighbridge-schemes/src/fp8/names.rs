@@ -1,6 +1,6 @@
 //! The names of a weight's companions.
 
-use crate::{Evidence, StoredTensor};
+use crate::framework::{Evidence, StoredTensor};
 
 /// The module of a weight: `a.b` of `a.b.weight`. A parameter by another name stands for itself.
 pub(super) fn module_of(name: &str) -> &str {

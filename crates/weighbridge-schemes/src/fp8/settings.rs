@@ -4,8 +4,9 @@
 use serde_json::Value as Json;
 
 use crate::dtype::DType;
-use crate::match_budget::MatchBudget;
-use crate::{Configs, Evidence, Method, modelopt};
+use crate::framework::conventions::modelopt;
+use crate::framework::match_budget::MatchBudget;
+use crate::framework::{Configs, Evidence, Method};
 
 /// The settings.
 #[derive(Debug, Default)]

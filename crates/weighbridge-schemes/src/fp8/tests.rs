@@ -3,9 +3,9 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::TensorId;
 use crate::catalog::Metadata;
-use crate::testing::{self, Stored as Made};
+use crate::framework::TensorId;
+use crate::framework::testing::{self, Stored as Made};
 
 struct Outcome {
     variants: Vec<(String, String)>,
@@ -46,7 +46,8 @@ fn outcome_with(
     let (tensors, configs) = (testing::tensors(tensors), [testing::config(config.clone())]);
     let read = |_| Ok(contents.to_vec());
     let evidence =
-        Evidence::new(std::iter::once((&tensors[..], metadata)), &configs).reading(&read);
+        Evidence::new(std::iter::once((&tensors[..], metadata)), &configs, testing::SCHEMES)
+            .reading(&read);
     let bids = testing::bids(&Fp8, &evidence);
     Outcome {
         variants: bids.weights.iter().map(|b| (b.name.clone(), b.variant.to_string())).collect(),
@@ -211,7 +212,7 @@ fn a_lone_scale_without_a_config_is_ambiguous() {
 
 #[test]
 fn the_user_says_that_a_lone_scale_is_one() {
-    use crate::SchemeChoice;
+    use crate::framework::SchemeChoice;
     let stored = testing::tensors(&[("a.weight", F8_E4M3, &[8, 16]), ("a.scale", F32, &[8])]);
     let found = |says: &str| {
         let choices = [SchemeChoice::new(Arc::new(|_: &str| true), says.into())];

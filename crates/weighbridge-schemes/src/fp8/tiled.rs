@@ -10,11 +10,11 @@
 
 use std::ops::Range;
 
+use crate::arithmetic::matrix::{Factor, Factors, RowGroups, scale_of};
+use crate::arithmetic::swizzle::{self, Tiles};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::matrix::{Factor, Factors, scale_of};
-use crate::source::{Slab, Staged};
-use crate::swizzle::{self, Tiles};
+use crate::source::Slab;
 
 /// Columns that share a scale.
 pub(super) const GROUP: u64 = 32;
@@ -45,17 +45,10 @@ impl Factors for Tiled {
         slabs.push(self.0.slab(1, &rows));
     }
 
-    fn fill(
-        &self,
-        staged: &[Staged<'_>],
-        first: u64,
-        row: u64,
-        groups: Range<u64>,
-        _native: bool,
-        out: &mut [Factor],
-    ) -> Result<()> {
+    fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
+        let &RowGroups { staged, first, row, ref groups, .. } = of;
         let bytes = staged[0].bytes();
-        for (group, out) in groups.zip(out) {
+        for (group, out) in groups.clone().zip(out) {
             let at = self.0.place(first, row, group);
             let scale = match bytes[at] {
                 0 => 0.0,

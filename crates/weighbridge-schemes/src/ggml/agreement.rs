@@ -2,10 +2,11 @@
 
 use super::{BlockRows, FAMILIES, Maker, kernel_of};
 use crate::blocks::{BLOCKS, Block, Standing};
+use crate::framework::Recipe;
+use crate::number::Out;
 use crate::simd::Level;
 use crate::simd::agreement::{self, Subject};
 use crate::source::Slab;
-use crate::{Out, Recipe};
 
 /// A small generator of random bytes, the same on every run.
 struct Noise(u64);

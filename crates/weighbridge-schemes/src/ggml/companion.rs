@@ -15,15 +15,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fp4::nvfp4_times;
-use super::{BlockRows, Maker, kernel_of};
-use crate::bounds::{Bounds, Candidates};
+use super::{BlockRows, BlockStretch, InBlocks, Maker, kernel_of};
+use crate::arithmetic::plain;
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::recipe::in_type_of;
+use crate::framework::{Bids, ByElements, Elements, Evidence, Origins, Part, Recipe};
+use crate::number::Out;
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 use crate::text::escaped;
-use crate::{Bids, ByElements, Elements, Evidence, Origins, Out, Part, Recipe, Rule, plain};
 
 /// Elements of an NVFP4 block.
 const BLOCK: usize = 64;
@@ -106,6 +108,17 @@ impl Scaled {
     }
 }
 
+impl Scaled {
+    /// Some elements with what is staged for them.
+    fn piece<'s>(&'s self, staged: &[Staged<'s>], elements: &Range<u64>) -> Result<Piece<'s>> {
+        let [blocks, scales] = staged else {
+            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
+        };
+        let (bytes, scales) = (blocks.bytes(), scales.bytes());
+        Ok(Piece { of: self, bytes, first: elements.start, scales })
+    }
+}
+
 impl ByElements for Scaled {
     fn row_elements(&self) -> u64 {
         self.blocks.columns
@@ -120,16 +133,8 @@ impl Elements for Scaled {
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        let [blocks, scales] = staged else {
-            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
-        };
-        let first = elements.start;
-        let piece = Piece { of: self, bytes: blocks.bytes(), first, scales: scales.bytes() };
-        match out {
-            Out::F32(out) => piece.decode(out),
-            Out::Bf16(out) => piece.decode(out),
-            Out::F16(out) => piece.decode(out),
-        }
+        let piece = self.piece(staged, &elements)?;
+        in_type_of!(out, piece.decode(out));
         Ok(())
     }
 
@@ -138,43 +143,27 @@ impl Elements for Scaled {
     }
 }
 
-impl Origins for Scaled {
-    fn rule(&self) -> Rule {
-        self.blocks.rule()
+impl InBlocks for Scaled {
+    fn blocks(&self) -> &BlockRows {
+        &self.blocks
     }
 
-    fn bounds(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()> {
-        let [blocks, scales] = staged else {
-            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
-        };
-        let first = elements.start;
-        let piece = Piece { of: self, bytes: blocks.bytes(), first, scales: scales.bytes() };
-        piece.fill_bounds(values, out);
-        Ok(())
-    }
-
-    fn count_outside(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        candidates: Candidates<'_>,
-    ) -> Result<Option<u64>> {
-        let [blocks, scales] = staged else {
-            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
-        };
-        let first = elements.start;
-        let piece = Piece { of: self, bytes: blocks.bytes(), first, scales: scales.bytes() };
-        Ok(Some(piece.count_outside_bounds(candidates)))
+    fn stretches<'s>(
+        &'s self,
+        staged: &[Staged<'s>],
+        elements: &Range<u64>,
+    ) -> Result<impl Iterator<Item = BlockStretch<'s>>> {
+        let piece = self.piece(staged, elements)?;
+        let count = usize::try_from(elements.end - elements.start).unwrap_or(usize::MAX);
+        Ok(piece.rows(count).map(move |(first, count, scale)| {
+            let bytes = &piece.bytes[piece.place_of(first)..];
+            BlockStretch { bytes, first, count, factor: Some(scale) }
+        }))
     }
 }
 
 /// Some elements with the bytes they need.
+#[derive(Clone, Copy)]
 struct Piece<'a> {
     of: &'a Scaled,
     bytes: &'a [u8],
@@ -183,7 +172,7 @@ struct Piece<'a> {
     scales: &'a [u8],
 }
 
-impl Piece<'_> {
+impl<'a> Piece<'a> {
     /// Row after row, each with its scale, the first from where the piece begins; or all with
     /// the one.
     fn decode<T: Number>(&self, mut out: &mut [T]) {
@@ -194,31 +183,8 @@ impl Piece<'_> {
         }
     }
 
-    /// The bounds of all elements, of which `values` are the numbers.
-    fn fill_bounds(&self, mut values: &[f32], mut out: &mut [Bounds]) {
-        for (first, count, scale) in self.rows(out.len()) {
-            let (row, rest) = values.split_at(count);
-            let (bounds, others) = out.split_at_mut(count);
-            let bytes = &self.bytes[self.place_of(first)..];
-            self.of.blocks.fill_bounds(bytes, first, Some(scale), row, bounds);
-            (values, out) = (rest, others);
-        }
-    }
-
-    /// How many candidates lie outside these bounds.
-    fn count_outside_bounds(&self, candidates: Candidates<'_>) -> u64 {
-        let (mut count, mut done) = (0, 0);
-        for (first, here, scale) in self.rows(candidates.stored.len()) {
-            let part = candidates.part(done..done + here);
-            let bytes = &self.bytes[self.place_of(first)..];
-            count += self.of.blocks.count_outside_bounds(bytes, first, Some(scale), part);
-            done += here;
-        }
-        count
-    }
-
     /// The first element of every scale, how many of the next `elements` it has, and the scale.
-    fn rows(&self, elements: usize) -> impl Iterator<Item = (u64, usize, f32)> {
+    fn rows(self, elements: usize) -> impl Iterator<Item = (u64, usize, f32)> + 'a {
         let columns = self.of.blocks.columns.max(1);
         let (mut first, mut left) = (self.first, elements);
         self.scales.as_chunks().0.iter().map(move |scale| {
@@ -277,7 +243,8 @@ mod tests {
     use super::*;
     use crate::blocks::Block;
     use crate::catalog::{Metadata, Place};
-    use crate::{Bid, Scheme};
+    use crate::framework::testing;
+    use crate::framework::{Bid, Scheme};
 
     fn tensor(name: &str, stored: impl Into<StoredType>, shape: &[u64]) -> TensorInfo {
         TensorInfo {
@@ -302,7 +269,8 @@ mod tests {
     /// What the scheme says of a weight and one tensor beside it.
     fn bids(weight: TensorInfo, beside: TensorInfo) -> (Bid, Bids) {
         let (tensors, metadata) = ([weight, beside], Metadata::default());
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let evidence =
+            Evidence::new(std::iter::once((&tensors[..], &metadata)), &[], testing::SCHEMES);
         let mut bids = Bids::default();
         crate::ggml::Ggml.bid(&evidence, &mut bids);
         assert_eq!(bids.weights.len(), 1);

@@ -9,8 +9,9 @@ use super::{FAMILIES, kernel_of};
 use crate::blocks::Block;
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
+use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, Importance, WeightEncoder};
+use crate::number::Out;
 use crate::simd;
-use crate::{EncodedTensor, Encoder, Groups, Importance, Out, SameLevels, WeightEncoder};
 
 /// Stores numbers in blocks of one type.
 #[derive(Clone)]
@@ -118,16 +119,10 @@ impl WeightEncoder for BlockRowsEncoder {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [blocks] = encoded else { return Ok(false) };
-        self.of.kernel.decode(simd::level(), blocks, Out::F32(out));
-        add_levels(self.of.block, blocks, levels);
+        self.of.kernel.decode(simd::level(), blocks, Out::F32(&mut decoded.numbers));
+        add_levels(self.of.block, blocks, &mut decoded.levels);
         Ok(true)
     }
 }

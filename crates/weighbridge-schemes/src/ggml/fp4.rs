@@ -322,7 +322,7 @@ fn encode_nvfp4(values: &[f32], out: &mut [[u8; 36]]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Out;
+    use crate::number::Out;
     use crate::simd::agreement::{self, Subject};
 
     #[test]

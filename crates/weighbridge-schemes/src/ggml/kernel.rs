@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 
-use crate::Out;
+use crate::number::Out;
 use crate::simd::{self, Isa, Level, Number, Task};
 
 /// The most elements a block has.
@@ -129,12 +129,15 @@ pub(super) const fn coder<
     const BYTES: usize,
     const ELEMENTS: usize,
 >() -> Kernel {
-    let coding = Coding {
+    #[cfg(feature = "encoders")]
+    let coding = Some(Coding {
         needs_importance: B::NEEDS_IMPORTANCE,
         encode: encode::<B, BYTES, ELEMENTS>,
         define: define::<B, BYTES, ELEMENTS>,
-    };
-    Kernel { coding: Some(coding), ..kernel::<B, BYTES, ELEMENTS>() }
+    });
+    #[cfg(not(feature = "encoders"))]
+    let coding = None;
+    Kernel { coding, ..kernel::<B, BYTES, ELEMENTS>() }
 }
 
 impl Kernel {

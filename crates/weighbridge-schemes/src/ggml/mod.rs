@@ -10,12 +10,13 @@
 
 use std::sync::Arc;
 
-use super::{
-    Bid, Bids, Encoder, Evidence, Method, Packer, Part, Quantizer, Recipe, Scheme, Summary, plain,
-};
+use crate::arithmetic::plain;
 use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
+use crate::framework::{
+    Bid, Bids, Encoder, Evidence, Method, Part, Quantizer, Recipe, Scheme, Summary, TargetLayout,
+};
 
 #[cfg(test)]
 mod agreement;
@@ -38,18 +39,19 @@ mod kernel;
 mod magnitudes;
 mod mixture;
 mod origins;
-mod packers;
 mod rounding;
 mod rows;
 mod scaled_fp4;
 mod search;
 mod simple;
 mod splits;
+mod target;
 mod ternary;
 
 pub(crate) use encoder::BlockEncoder;
 pub(crate) use kernel::Kernel;
 pub use mixture::types_of;
+pub(crate) use origins::{BlockStretch, InBlocks};
 pub(crate) use rows::{BlockRows, Maker};
 pub(crate) use scaled_fp4::nvfp4_with_scale;
 
@@ -93,17 +95,19 @@ impl Scheme for Ggml {
         true
     }
 
+    #[cfg(feature = "encoders")]
     fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
         let blocks = BlockEncoder::all().map(|encoder| Arc::new(encoder) as _);
         blocks.chain(nvfp4_with_scale()).collect()
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         mixture::all()
     }
 
-    fn packers(&self) -> &'static [&'static dyn Packer] {
-        packers::ALL
+    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
+        target::ALL
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -6,11 +6,14 @@
 use std::ops::Range;
 
 use super::kernel::{Kernel, MOST_ELEMENTS};
+use super::origins::of_type;
 use crate::blocks::Block;
 use crate::error::Result;
+use crate::framework::recipe::in_type_of;
+use crate::framework::{ByElements, Elements, Origins};
+use crate::number::{Element, Out};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
-use crate::{ByElements, Element, Elements, Origins, Out};
 
 /// A tensor whose elements lie in blocks, one after the other.
 pub(crate) struct BlockRows {
@@ -51,11 +54,7 @@ impl BlockRows {
     /// Decodes elements from `first` on, as many as `out` takes; `bytes` start with the block
     /// that holds the first.
     pub(crate) fn decode_elements(&self, level: Level, bytes: &[u8], first: u64, out: Out<'_>) {
-        match out {
-            Out::F32(out) => self.decode_as(level, bytes, first, out),
-            Out::Bf16(out) => self.decode_as(level, bytes, first, out),
-            Out::F16(out) => self.decode_as(level, bytes, first, out),
-        }
+        in_type_of!(out, self.decode_as(level, bytes, first, out));
     }
 
     fn decode_as<T: Element>(&self, level: Level, bytes: &[u8], first: u64, out: &mut [T]) {
@@ -104,6 +103,6 @@ impl Elements for BlockRows {
     }
 
     fn origins(&self) -> Option<&dyn Origins> {
-        BlockRows::origins(self)
+        of_type(self.block.name).map(|_| self as &dyn Origins)
     }
 }

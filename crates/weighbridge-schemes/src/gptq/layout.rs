@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::arithmetic::columns::config::{Packed, ROTATED, Settings};
+use crate::arithmetic::columns::{Columns, WordLayout, Zeros, plain_codes};
 use crate::catalog::TensorInfo;
-use crate::columns::config::{Packed, ROTATED, Settings};
-use crate::columns::{Columns, WordLayout, Zeros, plain_codes};
 use crate::dtype::{DType, StoredType};
+use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor};
 use crate::text::shortened;
-use crate::{Bid, Bids, Evidence, Part, StoredTensor};
 
 use super::settings::Layout;
 

@@ -16,8 +16,9 @@
 //! word in a single subtraction, so that a zero point of 0 borrows from its neighbours; adding it
 //! back to the whole word is what restores them. Three-bit fields wrap each by itself.
 
-use super::columns::config::{AUTO_ROUND, FILES};
-use super::{Bids, ConfigFile, Evidence, Method, Scheme, Summary, TargetLayout, Traces, columns};
+use crate::arithmetic::columns;
+use crate::arithmetic::columns::config::{AUTO_ROUND, FILES};
+use crate::framework::{Bids, ConfigFile, Evidence, Method, Scheme, Summary, TargetLayout, Traces};
 
 mod layout;
 mod settings;

@@ -8,8 +8,8 @@
 
 use serde_json::Value as Json;
 
-use crate::columns::config::{Settings, Writer, text};
-use crate::{Evidence, Method};
+use crate::arithmetic::columns::config::{Settings, Writer, text};
+use crate::framework::{Evidence, Method};
 
 /// The method.
 pub(super) const METHOD: Method = Method::named("gptq");

@@ -6,15 +6,15 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::columns::{Alike, ColumnPacker, WordLayout, Zeros};
-use crate::{LaidOut, TargetLayout, ToLayOut, Unfit};
+use crate::arithmetic::columns::{Alike, ColumnPacker, WordLayout, Zeros};
+use crate::framework::{LaidOut, TargetLayout, ToLayOut, Unfit};
 
 /// The layout.
 pub(super) struct GptqLayout;
 
 impl TargetLayout for GptqLayout {
-    fn name(&self) -> &'static str {
-        "gptq"
+    fn name(&self) -> Option<&'static str> {
+        Some("gptq")
     }
 
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {

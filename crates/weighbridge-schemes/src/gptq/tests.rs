@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Gptq;
-use crate::columns::outcome::{Stored, outcome, outcome_as};
+use crate::arithmetic::columns::outcome::{Stored, outcome, outcome_as};
 use crate::dtype::DType::{self, F16, I32};
 
 const LAYER: [Stored<'static>; 4] = [

@@ -2,7 +2,8 @@
 
 use super::Group;
 use crate::dtype::DType;
-use crate::{ConfigFile, Evidence, Holds, comfy};
+use crate::framework::conventions::comfy;
+use crate::framework::{ConfigFile, Evidence, Holds};
 
 /// What HQQ keeps beside the packed integers, and SINQ after it.
 pub(super) const HQQ_PARTS: &[&str] = &[
@@ -127,7 +128,7 @@ pub(super) fn comfy(group: &Group<'_, '_>) -> Option<String> {
     let (_, description) = comfy::description(group.evidence, group.module)?;
     let description = description.ok()?;
     let format = comfy::format(&description)?;
-    (!crate::decodes_layers_as(format)).then(|| format.chars().take(40).collect())
+    (!group.evidence.schemes().decodes_layers_as(format)).then(|| format.chars().take(40).collect())
 }
 
 /// Whether no other scheme reads 8-bit integers with scales here: neither one whose method the

@@ -3,6 +3,7 @@
 use super::Group;
 use crate::catalog::Shape;
 use crate::dtype::DType;
+use crate::framework::Registry;
 
 /// What is known of a scheme.
 pub(super) struct Kind {
@@ -32,4 +33,12 @@ pub(super) struct Kind {
     pub(super) weight: &'static str,
     /// What to do instead.
     pub(super) instead: &'static str,
+}
+
+impl Kind {
+    /// Whether a scheme decodes it: one of its name, or one that reads models of a method so called.
+    pub(super) fn is_decoded(&self, schemes: Registry<'_>) -> bool {
+        let others = schemes.of_method(self.name).any(|scheme| scheme != super::NAME);
+        others || schemes.scheme(self.name).is_some()
+    }
 }

@@ -6,14 +6,17 @@
 //!
 //! Everything about a scheme is one row of `table::KINDS`: the suffix and types of the tensor
 //! that a weight is found by, the companions it must have and those it may have, the config's
-//! method where names alone could mean something else, and how the logical shape follows.
+//! method where names alone could mean something else, and how the logical shape follows. A row
+//! counts as long as no scheme is called like it, or reads models of a method of that name.
 
 use std::collections::HashMap;
 
-use super::activation_scales::OF_ACTIVATIONS;
-use super::{Bid, Bids, ConfigFile, Evidence, Method, Part, Scheme, Summary, TensorId};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
+use crate::framework::activation_scales::OF_ACTIVATIONS;
+use crate::framework::{
+    Bid, Bids, ConfigFile, Evidence, Method, Part, Registry, Scheme, Summary, TensorId,
+};
 
 mod details;
 mod kind;
@@ -23,12 +26,14 @@ mod table;
 use kind::Kind;
 use table::KINDS;
 
+const NAME: &str = "known";
+
 /// The scheme.
 pub struct Known;
 
 impl Scheme for Known {
     fn name(&self) -> &'static str {
-        "known"
+        NAME
     }
 
     fn methods(&self) -> &'static [Method] {
@@ -42,14 +47,14 @@ impl Scheme for Known {
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
         KINDS.iter().any(|kind| {
             let may = |suffix: &&str| summary.may_end_with(&[*suffix]);
-            may(&kind.anchor) && kind.needs.iter().all(may)
+            may(&kind.anchor) && kind.needs.iter().all(may) && !kind.is_decoded(summary.schemes())
         })
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
         let mut by_ending: HashMap<&str, Vec<&Kind>, foldhash::fast::RandomState> =
             HashMap::default();
-        for kind in KINDS {
+        for kind in undecoded(evidence.schemes()) {
             by_ending.entry(ending(kind.anchor)).or_default().push(kind);
         }
         let mut claimed = HashMap::<_, _, foldhash::fast::RandomState>::default();
@@ -65,8 +70,15 @@ impl Scheme for Known {
 
 /// Every scheme that is recognised and not decoded: its name in variants, what it is, and what to
 /// do instead.
-pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    KINDS.iter().map(|kind| (kind.name, kind.title, kind.instead))
+pub fn kinds(
+    schemes: Registry<'_>,
+) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    undecoded(schemes).map(|kind| (kind.name, kind.title, kind.instead))
+}
+
+/// The rows of kinds that no scheme decodes.
+fn undecoded(schemes: Registry<'_>) -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().filter(move |kind| !kind.is_decoded(schemes))
 }
 
 /// What follows the last dot of a name.
@@ -196,3 +208,6 @@ impl<'g, 'a> Group<'g, 'a> {
 fn role(suffix: &'static str) -> &'static str {
     suffix.trim_start_matches('.')
 }
+
+#[cfg(test)]
+mod tests;

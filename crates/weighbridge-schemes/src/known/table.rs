@@ -3,7 +3,8 @@
 use super::kind::Kind;
 use super::{Group, details, shapes};
 use crate::dtype::DType;
-use crate::{Method, comfy, modelopt};
+use crate::framework::Method;
+use crate::framework::conventions::{comfy, modelopt};
 
 const SOURCE: &str = "convert the model it was made from";
 

@@ -2,62 +2,37 @@
 
 use super::encoder::MlxEncoder;
 use super::kind::Mode;
-use super::packing::unpack;
+use crate::arithmetic::decode_again::Coded;
+use crate::arithmetic::matrix::{Arithmetic, Factor};
+use crate::arithmetic::plain;
 use crate::dtype::DType;
-use crate::matrix::E2M1;
-use crate::{SameLevels, plain};
+use crate::framework::Decoded;
 
 /// Decodes groups to single precision and adds their levels.
 pub(super) fn decode(
     of: MlxEncoder,
-    codes: &[u8],
-    factors: [&[u8]; 2],
-    out: &mut [f32],
-    levels: &mut Vec<SameLevels>,
+    bytes: &[u8],
+    [scales, biases]: [&[u8]; 2],
+    decoded: &mut Decoded,
 ) {
-    let (bits, group) = (of.kind.bits, usize::try_from(of.kind.group).unwrap_or(usize::MAX));
-    let bytes = group / 8 * bits as usize;
-    let mut own = vec![0; group];
-    for (index, (out, codes)) in out.chunks_mut(group).zip(codes.chunks(bytes)).enumerate() {
-        unpack(bits, codes, &mut own);
-        let [scale, bias] = factors.map(|bytes| factor(of, bytes, index));
-        let number = |code: u8| level(of.kind.mode, code) * scale + bias;
-        out.iter_mut().zip(&own).for_each(|(out, code)| *out = number(*code));
-        levels.extend(same_levels(of, out.len(), scale, bias));
-    }
-}
-
-/// What a code stands for under a scale of one.
-fn level(mode: Mode, code: u8) -> f32 {
-    match mode {
-        Mode::Affine => code.into(),
-        Mode::Mxfp8 => plain::number(DType::F8_E4M3, &[code], 0),
-        Mode::Mxfp4 | Mode::Nvfp4 => E2M1[usize::from(code & 15)],
-    }
-}
-
-/// The scale or the bias of a group; a bias that is not there is zero.
-fn factor(of: MlxEncoder, bytes: &[u8], index: usize) -> f32 {
-    let dtype = match of.kind.mode {
-        Mode::Affine => of.dtype,
-        Mode::Mxfp4 | Mode::Mxfp8 => DType::F8_E8M0,
-        Mode::Nvfp4 => DType::F8_E4M3,
+    let (dtype, arithmetic, step) = match of.kind.mode {
+        Mode::Affine => (of.dtype, Arithmetic::TimesPlus, Some(1.0)),
+        Mode::Mxfp4 => (DType::F8_E8M0, Arithmetic::Times, Some(0.5)),
+        Mode::Nvfp4 => (DType::F8_E4M3, Arithmetic::Times, Some(0.5)),
+        // Codes of eight bits lie too differently far from each other.
+        Mode::Mxfp8 => (DType::F8_E8M0, Arithmetic::Times, None),
     };
-    if bytes.is_empty() { 0.0 } else { plain::number(dtype, bytes, index) }
-}
-
-/// The levels of a group. Those of eight bits lie too differently far from each other.
-fn same_levels(of: MlxEncoder, elements: usize, scale: f32, bias: f32) -> Option<SameLevels> {
-    let (size, last) = (scale.abs(), bias + f32::from((1u16 << of.kind.bits) - 1) * scale);
-    match of.kind.mode {
-        Mode::Affine => {
-            let (lowest, highest) = (bias.min(last), bias.max(last));
-            Some(SameLevels { elements, step: size, lowest, highest })
+    let group = usize::try_from(of.kind.group).unwrap_or(usize::MAX);
+    let numbers = |bytes: &[u8]| {
+        let mut numbers = vec![0.0; decoded.numbers.len().div_ceil(group)];
+        if !bytes.is_empty() {
+            plain::numbers(dtype, bytes, &mut numbers);
         }
-        Mode::Mxfp4 | Mode::Nvfp4 => {
-            let highest = 6.0 * size;
-            Some(SameLevels { elements, step: size / 2.0, lowest: -highest, highest })
-        }
-        Mode::Mxfp8 => None,
-    }
+        numbers
+    };
+    let factors = numbers(scales).into_iter().zip(numbers(biases));
+    let factors: Vec<_> = factors.map(|(scale, offset)| Factor { scale, offset }).collect();
+    let coded =
+        Coded { codes: &super::codes(of.kind), arithmetic, group, bytes, factors: &factors, step };
+    coded.decode(&mut decoded.numbers, &mut decoded.levels);
 }

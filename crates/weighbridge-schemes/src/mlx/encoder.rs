@@ -8,12 +8,12 @@ use super::affine::Affine;
 use super::floats::Floats;
 use super::kind::{Kind, Mode};
 use super::{decoding, module_of};
+use crate::arithmetic::magnitude::largest_magnitude;
 use crate::catalog::{Shape, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::magnitude::largest_magnitude;
+use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, WeightEncoder};
 use crate::simd;
-use crate::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 
 /// Stores a weight as MLX does.
 #[derive(Clone, Copy)]
@@ -90,19 +90,13 @@ impl WeightEncoder for MlxEncoder {
         }
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let (codes, factors): (_, [&[u8]; 2]) = match *encoded {
             [codes, scales, biases] => (codes, [scales, biases]),
             [codes, scales] => (codes, [scales, &[]]),
             _ => return Ok(false),
         };
-        decoding::decode(*self, codes, factors, out, levels);
+        decoding::decode(*self, codes, factors, decoded);
         Ok(true)
     }
 }

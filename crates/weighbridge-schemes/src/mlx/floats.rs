@@ -11,9 +11,9 @@
 //! In one place MLX is not followed: a power below 2^-127, which has no byte, is 2^-127 here.
 
 use super::kind::Mode;
+use crate::arithmetic::magnitude::largest_magnitude;
+use crate::arithmetic::precision::{Brain, Half, Precision};
 use crate::dtype::DType;
-use crate::magnitude::largest_magnitude;
-use crate::precision::{Brain, Half, Precision};
 use crate::simd::small_floats::{e4m3, e8m0};
 use crate::simd::{Isa, Task, pack_nibbles, to_e4m3};
 

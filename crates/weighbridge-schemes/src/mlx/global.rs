@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use crate::arithmetic::matrix::{Factor, Factors, GROUPS, Grid, RowGroups};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::matrix::{Factor, Factors, GROUPS, Grid};
-use crate::source::{Slab, Staged};
+use crate::source::Slab;
 
 /// The largest E4M3 times the largest E2M1: the global scale is the largest weight, the scales
 /// of groups use their whole range below it.
@@ -31,15 +31,8 @@ impl Factors for GlobalScale {
         slabs.extend([self.scale.slab(&rows), self.global.slab(&rows)]);
     }
 
-    fn fill(
-        &self,
-        staged: &[Staged<'_>],
-        first: u64,
-        row: u64,
-        groups: Range<u64>,
-        _: bool,
-        out: &mut [Factor],
-    ) -> Result<()> {
+    fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
+        let &RowGroups { staged, first, row, ref groups, .. } = of;
         let global = self.global.number(&staged[1], first, row, 0) / RANGE;
         let mut scales = [0.0; GROUPS];
         let scales = &mut scales[..out.len()];

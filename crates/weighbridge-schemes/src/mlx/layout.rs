@@ -5,7 +5,7 @@ use super::recipe;
 use super::settings::{Says, Settings};
 use crate::catalog::{Finding, Shape, TensorInfo};
 use crate::dtype::{DType, StoredType};
-use crate::{Bid, Bids, Evidence, Part, StoredTensor, TensorId};
+use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor, TensorId};
 
 /// The sides of one packed weight, once all evidence agrees.
 #[derive(Debug)]

@@ -34,15 +34,17 @@
 
 use std::sync::Arc;
 
-use super::matrix::{Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales};
-use super::{Bids, Configs, Evidence, Method, Quantizer, Recipe, Scheme, Sign, Summary, Traces};
+use crate::arithmetic::matrix::{
+    Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales,
+};
+use crate::arithmetic::plain;
 use crate::dtype::DType;
-use crate::plain;
+use crate::framework::{
+    Bids, Configs, Evidence, Method, Quantizer, Recipe, Scheme, Sign, Summary, Traces,
+};
 
 mod affine;
 mod decoding;
-#[cfg(test)]
-mod encoded;
 mod encoder;
 mod floats;
 mod global;
@@ -79,6 +81,7 @@ impl Scheme for Mlx {
         Traces { config_keys: &["quantization_config", "quantization"], files: &[], metadata: &[] }
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         quantizers::ALL
     }
@@ -116,7 +119,7 @@ fn recipe(layout: &Layout) -> Arc<dyn Recipe> {
     let Layout { kind, cells, rows, .. } = *layout;
     let grid = |part, dtype| Grid::rows(part, dtype, cells);
     let scales = grid(1, layout.scale_type());
-    let factors: Box<dyn super::matrix::Factors> = match layout.global {
+    let factors: Box<dyn crate::arithmetic::matrix::Factors> = match layout.global {
         Some(of_each) => Box::new(global::GlobalScale::new(scales, rows, of_each)),
         None => Box::new(Scales {
             offset: (kind.mode == Mode::Affine).then(|| grid(2, layout.stored)),

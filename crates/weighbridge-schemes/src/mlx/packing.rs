@@ -12,23 +12,10 @@ pub(super) fn pack<const BITS: usize>(codes: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Unpacks codes of so many bits.
-pub(super) fn unpack(bits: u32, packed: &[u8], codes: &mut [u8]) {
-    let mask = u8::MAX >> 8u32.saturating_sub(bits);
-    for (packed, codes) in packed.chunks(bits as usize).zip(codes.chunks_mut(8)) {
-        let mut bytes = [0; 8];
-        bytes.iter_mut().zip(packed).for_each(|(to, from)| *to = *from);
-        let mut stream = u64::from_le_bytes(bytes);
-        for code in codes {
-            *code = stream.to_le_bytes()[0] & mask;
-            stream >>= bits;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{pack, unpack};
+    use super::pack;
+    use crate::arithmetic::matrix::Packing;
 
     #[test]
     fn codes_cross_bytes() {
@@ -38,8 +25,7 @@ mod tests {
             u32::from_le_bytes([out[0], out[1], out[2], 0]),
             1 | 0b101 << 6 | 7 << 15 | 4 << 21
         );
-        let mut codes = [0; 8];
-        unpack(3, &out, &mut codes);
+        let codes: Vec<u8> = (0..8).map(|index| Packing::Stream(3).code(&out, index)).collect();
         assert_eq!(codes, [1, 0, 0b101, 0, 0, 7, 0, 0b100]);
     }
 }

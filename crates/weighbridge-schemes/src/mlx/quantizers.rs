@@ -16,8 +16,10 @@ use super::kind::{GROUPS, Kind, Mode};
 use super::{KEY, module_of};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::{
+    Additions, Candidate, Chosen, Configs, Fate, QuantizeWishes, Quantizer, Request,
+};
 use crate::text::shortened;
-use crate::{Additions, Candidate, Chosen, Configs, Fate, QuantizeWishes, Quantizer, Request};
 
 /// A way to store a model.
 struct MlxQuantizer {
@@ -63,7 +65,7 @@ impl Quantizer for MlxQuantizer {
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
-        check_family(request.configs)?;
+        check_family(request)?;
         let kind = self.kind_for(request.wishes)?;
         let mut chosen = Chosen { additions: additions(kind), ..Chosen::default() };
         for weight in request.weights {
@@ -113,20 +115,11 @@ impl MlxQuantizer {
     }
 }
 
-/// Families whose weights mlx-lm 0.32.2 takes as they are, as configs call them.
-#[rustfmt::skip]
-const FAMILIES: &[&str] = &[
-    "apertus", "cohere", "cohere2", "ernie4_5", "exaone", "exaone4", "gemma", "gemma2",
-    "gemma3_text", "glm", "glm4", "gpt_neox", "granite", "helium", "hunyuan_v1_dense", "internlm2",
-    "internlm3", "llama", "mimo", "mistral", "nemotron", "olmo", "olmo2", "olmo3", "phi", "phi3",
-    "qwen2", "qwen3", "seed_oss", "smollm3", "stablelm", "starcoder2",
-];
-
 /// An error for a model of another family.
-fn check_family(configs: Configs<'_>) -> Result<()> {
-    let named = configs.model().and_then(|model| model.get("model_type")?.as_str());
+fn check_family(request: &Request<'_>) -> Result<()> {
+    let named = request.configs.model().and_then(|model| model.get("model_type")?.as_str());
     match named {
-        Some(name) if FAMILIES.contains(&name) => Ok(()),
+        Some(name) if (request.takes_as_saved)("mlx-lm", name) => Ok(()),
         Some(name) => Err(Error::unsupported(format!(
             "mlx-lm rearranges the weights of a model of type {} when it loads them, or is not known \
              to take them as they are",

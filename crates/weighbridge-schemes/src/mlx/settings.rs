@@ -15,8 +15,8 @@ use serde_json::Value as Json;
 
 use super::kind::{Kind, Mode};
 use crate::config::HUGGING_FACE;
+use crate::framework::{Configs, Evidence, Method};
 use crate::text::shortened;
-use crate::{Configs, Evidence, Method};
 
 /// What the config says about a layer.
 #[derive(Debug, PartialEq)]

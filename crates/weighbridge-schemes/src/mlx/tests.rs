@@ -6,13 +6,12 @@ use serde_json::{Value as Json, json};
 
 use super::Mlx;
 use crate::dtype::DType;
-use crate::testing::{self, Stored as Tensor};
-use crate::{Entry, Ledger, SchemeChoice, settle};
-use crate::{Model, OpenOptions};
+use crate::framework::testing::{self, Stored as Tensor};
+use crate::framework::{Entry, Ledger, Registry, SchemeChoice};
 
 fn ledger(tensors: &[Tensor<'_>], config: Json, choices: &[SchemeChoice]) -> Ledger {
     let (tensors, configs) = (testing::tensors(tensors), [testing::config(config)]);
-    settle(&testing::evidence(&tensors, &configs).with_choices(choices), &[&Mlx])
+    Registry::new(&[&Mlx]).settle(&testing::evidence(&tensors, &configs).with_choices(choices))
 }
 
 /// Variant and shape of the first weight, if it can be decoded.
@@ -218,28 +217,4 @@ fn what_only_looks_like_it_is_left_alone() {
         &[tensor("a.weight", DType::BF16, &[3, 16]), tensor("a.bias", DType::BF16, &[3])],
         four_bits()
     ));
-}
-
-/// One row of mxfp8 without a config: 32 codes and their scale.
-fn mxfp8(codes: [u8; 32], scale: u8) -> Model {
-    let header = br#"{"a.weight":{"dtype":"U32","shape":[1,8],"data_offsets":[0,32]},"a.scales":{"dtype":"U8","shape":[1,1],"data_offsets":[32,33]}}"#;
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header);
-    bytes.extend(codes);
-    bytes.push(scale);
-    OpenOptions::new().open_bytes(bytes, "x.safetensors").unwrap()
-}
-
-#[test]
-fn a_scale_that_is_no_number_is_an_error_but_a_code_may_be_one() {
-    let mut codes = [0; 32];
-    codes.iter_mut().zip(0x60..).for_each(|(code, value)| *code = value);
-    let mut out = [0.0f32; 32];
-    let model = mxfp8(codes, 127);
-    model.weight("a.weight").unwrap().decode_into(&mut out).unwrap();
-    assert_eq!((out[0], out[30]), (32.0, 448.0));
-    assert!(out[31].is_nan());
-    let model = mxfp8(codes, 255);
-    let error = model.weight("a.weight").unwrap().decode_into(&mut out).unwrap_err();
-    assert!(error.to_string().contains("row 0, group 0"), "{error}");
 }

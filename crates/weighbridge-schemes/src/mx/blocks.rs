@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::packed::{fp4, rows_of_codes, with_codes};
+use super::packed::{rows_of_codes, with_codes};
 use super::transposed::Transposed;
 use super::{GPT_OSS, GROUP};
+use crate::arithmetic::matrix::FLOATS4;
 use crate::catalog::{Finding, Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::{Bid, Bids, Evidence, Part, Recipe, TensorId};
+use crate::framework::{Bid, Bids, Evidence, Part, Recipe, TensorId};
 
 /// Whose names a weight has.
 #[derive(Clone, Copy, PartialEq)]
@@ -110,8 +111,9 @@ fn bid_of(name: &str, names: Names, sides: [u64; 3], native: DType, parts: Vec<P
             Arc::new(Transposed::new(rows, columns, native)),
         ),
         Names::OpenAi => {
-            let matrix = rows_of_codes(fp4(), columns, rows * columns, None, native);
-            ([matrices, rows, columns].into_iter().collect(), Arc::new(with_codes(matrix)))
+            let matrix = rows_of_codes(FLOATS4.clone(), columns, rows * columns, None, native);
+            let recipe = with_codes(matrix, &sides);
+            (sides.into_iter().collect(), Arc::new(recipe))
         }
     };
     let variant = match (names, interleaved) {

@@ -17,17 +17,18 @@ use std::sync::Arc;
 use serde_json::json;
 use smallvec::smallvec;
 
-use super::super::decode_again::{Coded, CodesOf};
-use super::super::group_codes::{largest, nibbles};
-use super::super::precision::{Brain, Precision};
-use super::super::{
-    Additions, Candidate, Chosen, EncodedTensor, Encoder, Fate, Groups, Quantizer, Request,
-    SameLevels, WeightEncoder,
-};
 use super::{GPT_OSS, GROUP};
+use crate::arithmetic::decode_again::{Coded, scaled};
+use crate::arithmetic::group_codes::{largest, nibbles};
+use crate::arithmetic::matrix::{Arithmetic, FLOATS4};
+use crate::arithmetic::precision::{Brain, Precision};
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::{
+    Additions, Candidate, Chosen, Decoded, EncodedTensor, Encoder, Fate, Groups, Quantizer,
+    Request, WeightEncoder,
+};
 use crate::simd::small_floats::e8m0;
 use crate::simd::{self, Isa, Sides, Task, to_e2m1_magnitude, transpose};
 
@@ -158,27 +159,27 @@ impl WeightEncoder for Experts {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [blocks, scales] = encoded else { return Ok(false) };
         let [rows, columns] = self.sides.map(|side| usize::try_from(side).unwrap_or(usize::MAX));
         let matrix = rows.saturating_mul(columns).max(1);
+        let out = &mut decoded.numbers;
         let mut turned = vec![0f32; matrix.min(out.len())];
         let sides = Sides { rows: columns, columns: rows, from: rows, to: columns };
         let matrices = out.chunks_exact_mut(matrix).zip(blocks.chunks_exact(matrix / 2));
         for ((out, codes), scales) in matrices.zip(scales.chunks_exact(matrix / 32)) {
-            let scales: Vec<(f32, f32)> = scales.iter().map(|byte| (e8m0(*byte), 0.0)).collect();
-            let coded = Coded { of: CodesOf::Floats4, group: 32, codes, scales: &scales };
-            coded.decode(&mut turned, &mut Vec::new());
+            let coded = Coded {
+                codes: &FLOATS4,
+                arithmetic: Arithmetic::Times,
+                group: 32,
+                bytes: codes,
+                factors: &scaled(scales.iter().map(|byte| e8m0(*byte))),
+                // Groups run along columns, and levels along rows.
+                step: None,
+            };
+            coded.decode(&mut turned, &mut decoded.levels);
             transpose(simd::level(), sides, &turned, out);
         }
-        // Groups run along columns, and levels along rows.
-        levels.clear();
         Ok(true)
     }
 }
@@ -210,30 +211,5 @@ impl Task for Encode<'_> {
                 to_e2m1_magnitude(scaled) | u8::from(scaled.is_sign_negative()) << 3
             });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::super::testing::{chosen, holds_against, samples};
-    use super::super::super::{QuantizeWishes, quantizer_of};
-    use crate::model::Model;
-
-    #[test]
-    fn experts_are_those_of_transformers() {
-        let [source, golden] =
-            ["source", "mxfp4"].map(|name| samples("encoded-gpt-oss").join(name));
-        let quantizer = quantizer_of("mxfp4", Some("gpt-oss")).unwrap();
-        holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
-    }
-
-    #[test]
-    fn a_model_without_experts_is_refused() {
-        let model = Model::open(samples("encoded-fp8/source-bf16")).unwrap();
-        let quantizer = quantizer_of("mxfp4", Some("gpt-oss")).unwrap();
-        let refused = chosen(&model, quantizer, &QuantizeWishes::default(), "").err().unwrap();
-        assert!(refused.to_string().contains("no stacked experts"), "{refused}");
-        let refused = quantizer_of("MXFP4", Some("odd")).err().unwrap().to_string();
-        assert!(refused.contains("MXFP4 has no layout odd, but gpt-oss"), "{refused}");
     }
 }

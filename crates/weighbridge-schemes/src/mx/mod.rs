@@ -24,10 +24,11 @@
 //! scale: torch's E8M0 reads NaN, `convert_moe_packed_tensors` and ModelOpt get infinity; here it
 //! is an error that names row and group.
 
-use super::{
-    Bids, ConfigFile, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, Traces, modelopt,
-};
 use crate::dtype::DType;
+use crate::framework::conventions::modelopt;
+use crate::framework::{
+    Bids, ConfigFile, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, Traces,
+};
 
 mod blocks;
 mod encode;
@@ -64,6 +65,7 @@ impl Scheme for Mx {
         modelopt::TRACES
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         &[&encode::GptOss]
     }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::GROUP;
+use crate::arithmetic::matrix::{
+    Arithmetic, Choice, Codes, FLOATS4, Grid, Loss, Matrix, Packing, Scales,
+};
+use crate::arithmetic::{FlatCodes, WithCodes, plain};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::matrix::{Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales};
+use crate::framework::{Bid, Bids, Evidence, NOT_MOVED, Part, Recipe, Taker, TensorId};
 use crate::text::escaped;
-use crate::{
-    Beside, Bid, Bids, CodeKind, Evidence, FlatCodes, Part, Recipe, TensorId, WithCodes, plain,
-};
 
 /// Bids for a weight with E8M0 scales beside it.
 pub(super) fn bid_for(
@@ -42,7 +43,7 @@ pub(super) fn bid_for(
             let steps = quark.map(|_| native);
             let matrix = rows_of_codes(kind.codes(), columns, outer, steps, native);
             let recipe: Arc<dyn Recipe> = match kind {
-                Kind::Fp4 => Arc::new(with_codes(matrix)),
+                Kind::Fp4 => Arc::new(with_codes(matrix, &shape)),
                 Kind::Fp6 { .. } => Arc::new(matrix),
             };
             Bid {
@@ -102,7 +103,7 @@ impl Kind {
 
     fn codes(self) -> Codes {
         match self {
-            Self::Fp4 => fp4(),
+            Self::Fp4 => FLOATS4.clone(),
             Self::Fp6 { exponent } => Codes::new(Packing::Stream(6), |code| fp6(exponent, code)),
         }
     }
@@ -232,15 +233,13 @@ fn refuse_in_band(id: TensorId, info: &TensorInfo, bids: &mut Bids) {
 }
 
 /// Rows of codes with a scale for every 32; scales are part 1.
-/// Four-bit floats, two a byte.
-pub(super) fn fp4() -> Codes {
-    Codes::new(Packing::LowNibbles, |code| E2M1[usize::from(code)])
-}
-
 /// The same with its codes, which are of four bits and have no scale but their powers of two.
-pub(super) fn with_codes(recipe: Matrix) -> WithCodes<Matrix> {
-    let kind = CodeKind { scale: DType::F8_E8M0, group: GROUP };
-    WithCodes { recipe, codes: FlatCodes { kind, beside: Beside::default() } }
+pub(super) fn with_codes(recipe: Matrix, shape: &[u64]) -> WithCodes<Matrix, FlatCodes> {
+    let codes = FlatCodes {
+        kept_from: Some((Taker::Layout, NOT_MOVED)),
+        ..FlatCodes::new(shape, (GROUP, DType::F8_E8M0), true)
+    };
+    WithCodes { recipe, codes }
 }
 
 pub(super) fn rows_of_codes(

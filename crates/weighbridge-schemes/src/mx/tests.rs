@@ -1,10 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::Model;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::testing::{self, tensor};
+use crate::framework::testing::{self, tensor};
 
 fn bids(tensors: &[TensorInfo], quantization: &serde_json::Value) -> Bids {
     let configs = [testing::config(json!({ "quantization_config": quantization }))];
@@ -116,31 +115,4 @@ fn scales_of_other_schemes_are_left_alone() {
     let mx = json!({ "quant_method": "quark", "dtype": "mx" });
     let found = bids(&[tensor("m.weight", DType::U8, &[8, 17])], &mx);
     assert!(found.findings[0].message.contains("`mx`"));
-}
-
-/// A file with one block of MXFP4 under these names.
-fn one_block(blocks: &str, scales: &str, scale: u8) -> Model {
-    let header = format!(
-        r#"{{"{blocks}":{{"dtype":"U8","shape":[1,1,1,16],"data_offsets":[0,16]}},"{scales}":{{"dtype":"U8","shape":[1,1,1],"data_offsets":[16,17]}}}}"#
-    );
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header.as_bytes());
-    bytes.extend([0x82; 16]);
-    bytes.push(scale);
-    Model::open_bytes(bytes, "model.safetensors").unwrap()
-}
-
-/// The byte 0 is a power of two, 255 is no scale; in rows and turned.
-#[test]
-fn the_ends_of_powers_of_two_are_what_they_are() {
-    for (blocks, scales) in [("w_blocks", "w_scales"), ("w.blocks", "w.scales")] {
-        let model = one_block(blocks, scales, 0);
-        let mut values = [0f32; 32];
-        model.weight("w").unwrap().decode_into(&mut values).unwrap();
-        assert_eq!(values[0].to_bits(), 0x0040_0000);
-        assert!(values[1] == 0.0 && values[1].is_sign_negative());
-        let model = one_block(blocks, scales, 255);
-        let error = model.weight("w").unwrap().decode_into(&mut [0f32; 32]).unwrap_err();
-        assert!(error.to_string().contains("group 0"), "{error}");
-    }
 }

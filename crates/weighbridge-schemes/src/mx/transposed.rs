@@ -12,15 +12,17 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::packed::{fp4, rows_of_codes, with_codes};
+use super::packed::{rows_of_codes, with_codes};
+use crate::arithmetic::length;
+use crate::arithmetic::matrix::{self, Arithmetic, Codes, FLOATS4, Factor, Run};
+use crate::arithmetic::plain::power_of_two;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::matrix::{self, Arithmetic, Codes, Factor, Run};
-use crate::plain::power_of_two;
-use crate::recipe::elements_of;
+use crate::framework::recipe::in_type_of;
+use crate::framework::{ByElements, Elements, GroupedCodes, Origins, Recipe};
+use crate::number::Out;
 use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
-use crate::{Elements, GroupedCodes, NotMoved, Origins, Out, Recipe};
 
 mod origins;
 
@@ -43,43 +45,29 @@ pub(super) struct Transposed {
 
 impl Transposed {
     pub(super) fn new(rows: u64, columns: u64, native: DType) -> Self {
-        Self { rows, columns, codes: fp4(), native }
+        Self { rows, columns, codes: FLOATS4.clone(), native }
     }
 }
 
-impl Recipe for Transposed {
-    fn needs(&self, experts: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(self, elements_of(&experts, self.matrix()), slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], experts: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(self, staged, elements_of(&experts, self.matrix()), out)
+impl ByElements for Transposed {
+    fn row_elements(&self) -> u64 {
+        self.matrix()
     }
 
     fn is_transposed(&self) -> bool {
         true
     }
 
-    fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
-    }
-
-    fn origins(&self) -> Option<&dyn Origins> {
-        Some(self)
-    }
-
-    fn grouped(&self) -> Option<&dyn GroupedCodes> {
-        const STACKED: NotMoved = NotMoved(
-            "its experts lie in one stack, and no other layout has stacked experts \
-             with these codes",
-        );
-        Some(&STACKED)
+    fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
+        Err(
+            "its experts lie in one stack, and no other layout has stacked experts with these codes",
+        )
     }
 
     fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
         let matrix =
             rows_of_codes(self.codes.clone(), self.columns, self.matrix(), None, self.native);
-        Some(Arc::new(with_codes(matrix)))
+        Some(Arc::new(with_codes(matrix, &[self.rows, self.columns])))
     }
 }
 
@@ -99,11 +87,7 @@ impl Elements for Transposed {
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        match out {
-            Out::F32(out) => self.decode_as(staged, elements, out),
-            Out::Bf16(out) => self.decode_as(staged, elements, out),
-            Out::F16(out) => self.decode_as(staged, elements, out),
-        }
+        in_type_of!(out, self.decode_as(staged, elements, out))
     }
 
     /// Whole blocks of all rows, as many as make equal parts of a matrix.
@@ -246,11 +230,6 @@ impl StagedPanel<'_> {
     }
 }
 
-/// Staged bytes are in memory, so their length fits.
-fn length(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
-}
-
 /// Scales of some blocks; an error is the index of an invalid one.
 fn powers(scales: &[u8], out: &mut [Factor]) -> Result<(), usize> {
     for (&scale, out) in scales.iter().zip(out) {
@@ -269,7 +248,7 @@ mod tests {
     use half::bf16;
 
     use super::*;
-    use crate::matrix::E2M1;
+    use crate::arithmetic::matrix::E2M1;
 
     /// The bytes of a slab, as a source hands them out.
     fn stage(slab: &Slab, all: &[u8]) -> Vec<u8> {

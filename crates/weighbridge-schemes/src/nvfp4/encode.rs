@@ -13,20 +13,20 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use smallvec::smallvec;
 
-use super::super::decode_again::{Coded, CodesOf};
-use super::super::fused_layers::Fused;
-use super::super::group_codes::{largest, nibbles};
-use super::super::linear_choice::choose_linear;
-use super::super::{
-    Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Largest, Quantizer, Request,
-    SameLevels, WeightEncoder, modelopt,
-};
 use super::GROUP;
-use crate::catalog::Shape;
+use crate::arithmetic::decode_again::{Coded, scaled};
+use crate::arithmetic::group_codes::{largest, nibbles};
+use crate::arithmetic::matrix::{Arithmetic, FLOATS4};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::conventions::fused_layers::Fused;
+use crate::framework::conventions::linear_choice::choose_linear;
+use crate::framework::conventions::modelopt;
+use crate::framework::{
+    Additions, Candidate, Chosen, Decoded, EncodedTensor, Encoder, Groups, Largest, Quantizer,
+    Request, WeightEncoder,
+};
 use crate::simd::small_floats::e4m3;
 use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
 
@@ -148,18 +148,14 @@ impl Encoder for Nvfp4Encoder {
         if columns % GROUP != 0 {
             return Err(format!("its rows of {columns} are no whole groups of {GROUP}"));
         }
-        let tensor = |end: &str, dtype: DType, shape: Shape, groups| EncodedTensor {
-            name: format!("{name}{end}"),
-            stored: dtype.into(),
-            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            shape,
-            groups,
+        let tensor = |end: &str, dtype: DType, shape: &[u64], groups| {
+            EncodedTensor::of(format!("{name}{end}"), dtype, shape, groups)
         };
         let each = |bytes| Groups::Of { elements: GROUP, bytes };
         Ok(vec![
-            tensor("", DType::U8, smallvec![rows, columns / 2], each(GROUP / 2)),
-            tensor("_scale", DType::F8_E4M3, smallvec![rows, columns / GROUP], each(1)),
-            tensor("_scale_2", DType::F32, smallvec![], Groups::Once),
+            tensor("", DType::U8, &[rows, columns / 2], each(GROUP / 2)),
+            tensor("_scale", DType::F8_E4M3, &[rows, columns / GROUP], each(1)),
+            tensor("_scale_2", DType::F32, &[], Groups::Once),
         ])
     }
 
@@ -179,18 +175,18 @@ impl WeightEncoder for Nvfp4Encoder {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, scales, _] = encoded else { return Ok(false) };
         let global = (self.largest)()? / (6.0 * 448.0);
-        let scales: Vec<(f32, f32)> =
-            scales.iter().map(|scale| (e4m3(*scale) * global, 0.0)).collect();
-        Coded { of: CodesOf::Floats4, group: 16, codes, scales: &scales }.decode(out, levels);
+        let coded = Coded {
+            codes: &FLOATS4,
+            arithmetic: Arithmetic::Times,
+            group: 16,
+            bytes: codes,
+            factors: &scaled(scales.iter().map(|scale| e4m3(*scale) * global)),
+            step: Some(1.0),
+        };
+        coded.decode(&mut decoded.numbers, &mut decoded.levels);
         Ok(true)
     }
 }
@@ -216,31 +212,6 @@ impl Task for Encode<'_> {
             *scale = to_e4m3(if wanted < LEAST { LEAST } else { wanted });
             let step = e4m3(*scale) * self.global;
             nibbles(group, codes, |value| to_e2m1(value / step));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::super::testing::{chosen, holds_against, samples};
-    use super::super::super::{QuantizeWishes, quantizer_of};
-    use super::*;
-    use crate::model::Model;
-
-    #[test]
-    fn models_are_those_of_modelopt() {
-        let folder = samples("encoded-modelopt");
-        for dtype in ["bf16", "f16", "f32"] {
-            let golden = folder.join(format!("nvfp4-{dtype}"));
-            let source = folder.join(format!("source-{dtype}"));
-            let quantizer = quantizer_of("nvfp4", Some("modelopt")).unwrap();
-            holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
-            let model = Model::open(source).unwrap();
-            let chosen = chosen(&model, quantizer, &QuantizeWishes::default(), "").unwrap();
-            let (name, bytes) = &chosen.additions.files[0];
-            let theirs = std::fs::read(golden.join(name)).unwrap();
-            let json = |bytes| serde_json::from_slice::<Json>(bytes).unwrap();
-            assert_eq!(json(bytes), json(&theirs));
         }
     }
 }

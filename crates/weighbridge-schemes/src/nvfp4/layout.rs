@@ -17,8 +17,9 @@ use serde_json::Value as Json;
 use super::sides::Stored;
 use super::{Candidate, Refusal};
 use crate::catalog::{Metadata, Value};
+use crate::framework::Evidence;
+use crate::framework::conventions::{comfy, modelopt};
 use crate::text::shortened;
-use crate::{Evidence, comfy, modelopt};
 
 /// What ComfyUI calls the format.
 pub(super) const FORMAT: &str = "nvfp4";

@@ -32,17 +32,18 @@
 
 use std::sync::Arc;
 
-use super::matrix::{
+use crate::arithmetic::matrix::{
     Arithmetic, Cell, Choice, Codes, E2M1, Factors, Grid, Loss, Matrix, Packing, Scales,
 };
-use super::swizzle::Tiles;
-use super::{
-    Beside, Bid, Bids, CodeKind, ConfigFile, Configs, Evidence, FlatCodes, FlatGroups, Global,
-    Method, Part, Quantizer, Recipe, Scheme, Sign, StoredTensor, Summary, TargetLayout, TensorId,
-    Traces, WithCodes, WithGroups, comfy, modelopt,
-};
+use crate::arithmetic::swizzle::Tiles;
+use crate::arithmetic::{FlatCodes, WithCodes};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
+use crate::framework::conventions::{comfy, modelopt};
+use crate::framework::{
+    Bid, Bids, ConfigFile, Configs, Evidence, Global, Method, NOT_MOVED, Part, Quantizer, Recipe,
+    Scheme, Sign, StoredTensor, Summary, Taker, TargetLayout, TensorId, Traces,
+};
 
 mod encode;
 mod layout;
@@ -89,6 +90,7 @@ impl Scheme for Nvfp4 {
         modelopt::TRACES
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         &[&encode::ModelOpt]
     }
@@ -237,9 +239,6 @@ fn unpacked_shape(stored: &Shape) -> Shape {
     shape
 }
 
-/// What lies beside codes and their scales.
-const BESIDE: Beside = Beside { factor: Some(2), input: Some("input_scale"), is_inverse: false };
-
 fn recipe(layout: Layout, sides: &Sides, native: DType, may_move: bool) -> Arc<dyn Recipe> {
     let matrix = matrix(layout, sides, native);
     let is_flat =
@@ -247,20 +246,17 @@ fn recipe(layout: Layout, sides: &Sides, native: DType, may_move: bool) -> Arc<d
     if layout.is_comfy() || layout.is_swizzled() || !is_flat {
         return Arc::new(matrix);
     }
-    let global = Some(Global { part: 2, divides: false });
-    let codes = FlatGroups::new(KIND, &sides.shape(), false, global);
-    match !may_move {
-        true => Arc::new(WithGroups { recipe: matrix, codes }),
-        false => {
-            let recipe =
-                WithCodes { recipe: matrix, codes: FlatCodes { kind: KIND, beside: BESIDE } };
-            Arc::new(WithGroups { recipe, codes: codes.refused(Some(ACTIVATIONS)) })
-        }
-    }
+    let codes = FlatCodes {
+        global: Some(Global { part: 2, divides: false, input: "input_scale" }),
+        kept_from: Some(if may_move {
+            (Taker::Layout, ACTIVATIONS)
+        } else {
+            (Taker::Blocks, NOT_MOVED)
+        }),
+        ..FlatCodes::new(&sides.shape(), (GROUP, DType::F8_E4M3), false)
+    };
+    Arc::new(WithCodes { recipe: matrix, codes })
 }
-
-/// What codes and scales are.
-const KIND: CodeKind = CodeKind { scale: DType::F8_E4M3, group: GROUP };
 
 /// Why weights stay as they are whose activations are quantized, too.
 const ACTIVATIONS: &str = "activations are quantized too (NVFP4, not W4A16_NVFP4), which is said \

@@ -4,9 +4,11 @@ use serde_json::Value as Json;
 
 use super::layout::Layout;
 use super::{Candidate, GROUP};
+use crate::arithmetic::swizzle;
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::{Evidence, comfy, swizzle};
+use crate::framework::Evidence;
+use crate::framework::conventions::comfy;
 
 /// What the shapes say, as long as nothing is known of the order of the bytes.
 #[derive(Debug)]

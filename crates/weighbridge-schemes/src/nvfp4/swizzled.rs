@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use crate::arithmetic::matrix::{Factor, Factors, RowGroups, rounded, scale_of};
+use crate::arithmetic::swizzle::Tiles;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::matrix::{Factor, Factors, rounded, scale_of};
-use crate::source::{Slab, Staged};
-use crate::swizzle::Tiles;
+use crate::source::Slab;
 
 /// Swizzled E4M3 scales (part 1) and the F32 factor for all (part 2).
 pub(super) struct Swizzled {
@@ -21,18 +21,11 @@ impl Factors for Swizzled {
         slabs.push(Slab::whole(2, 0, 4));
     }
 
-    fn fill(
-        &self,
-        staged: &[Staged<'_>],
-        first: u64,
-        row: u64,
-        groups: Range<u64>,
-        native: bool,
-        out: &mut [Factor],
-    ) -> Result<()> {
+    fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
+        let &RowGroups { staged, first, row, ref groups, native } = of;
         let steps = self.steps.filter(|_| native);
         let whole = rounded(steps, scale_of(DType::F32, staged[1].bytes(), 0));
-        for (group, out) in groups.zip(out) {
+        for (group, out) in groups.clone().zip(out) {
             let at = self.tiles.place(first, row, group);
             let cell = scale_of(DType::F8_E4M3, staged[0].bytes(), at);
             *out = Factor { scale: rounded(steps, cell * whole), offset: 0.0 };

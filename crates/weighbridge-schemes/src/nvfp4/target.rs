@@ -3,7 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use super::{GROUP, modelopt};
-use crate::{CodeNumbers, CodedWeight, LaidOut, SmallFloats, TargetLayout, ToLayOut, Unfit};
+use crate::arithmetic::SmallFloats;
+use crate::framework::{CodeNumbers, CodedWeight, LaidOut, TargetLayout, ToLayOut, Unfit};
 
 /// The layout.
 pub(super) struct ModelOptLayout;
@@ -20,8 +21,8 @@ const SIGNS: &str =
     "codes of minus zero stay as they are: ModelOpt's own reader takes them for zero";
 
 impl TargetLayout for ModelOptLayout {
-    fn name(&self) -> &'static str {
-        modelopt::METHOD.name
+    fn name(&self) -> Option<&'static str> {
+        Some(modelopt::METHOD.name)
     }
 
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {

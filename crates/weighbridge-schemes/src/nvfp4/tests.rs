@@ -2,8 +2,9 @@ use serde_json::json;
 
 use super::*;
 use crate::catalog::{Metadata, Value};
-use crate::testing::{self, tensor};
-use crate::{Config, SchemeChoice};
+use crate::config::Config;
+use crate::framework::testing::{self, tensor};
+use crate::framework::{SchemeChoice, Taker};
 
 /// A weight of 128 x 64, whose scales have the same shape in any order, and its companions.
 fn square() -> Vec<TensorInfo> {
@@ -28,7 +29,8 @@ fn text(key: &str, json: &serde_json::Value) -> Metadata {
 /// What the scheme says, where descriptions hold `note`.
 fn bids(tensors: &[TensorInfo], metadata: &Metadata, configs: &[Config], note: &str) -> Bids {
     let read = |_: TensorId| Ok(note.as_bytes().to_vec());
-    let evidence = Evidence::new(std::iter::once((tensors, metadata)), configs).reading(&read);
+    let evidence = Evidence::new(std::iter::once((tensors, metadata)), configs, testing::SCHEMES)
+        .reading(&read);
     testing::bids(&Nvfp4, &evidence)
 }
 
@@ -52,7 +54,8 @@ fn codes_move_unless_activations_are_left_alone() {
     };
     let moves = |config: Config| {
         let found = bids(&square(), &Metadata::default(), &[config], "");
-        found.weights[0].recipe.as_ref().unwrap().coded().is_some()
+        let codes = found.weights[0].recipe.as_ref().unwrap().codes().ok().unwrap();
+        codes.form(Taker::Blocks).is_ok()
     };
     assert!(moves(modelopt_config()));
     assert!(moves(config("NVFP4")));
@@ -228,8 +231,9 @@ fn an_answer_decides_what_is_open_and_nothing_else() {
     let (tensors, metadata) = (square(), Metadata::default());
     let decided = |says: &str, configs: &[Config]| {
         let choices = [SchemeChoice::new(Arc::new(|_: &str| true), says.into())];
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), configs)
-            .with_choices(&choices);
+        let evidence =
+            Evidence::new(std::iter::once((&tensors[..], &metadata)), configs, testing::SCHEMES)
+                .with_choices(&choices);
         let mut bids = Bids::default();
         Nvfp4.bid(&evidence, &mut bids);
         outcome(&bids).map(str::to_owned).map_err(|(kind, _)| kind.to_owned())

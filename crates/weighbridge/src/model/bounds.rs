@@ -1,17 +1,16 @@
-//! Where the originals of a weight's numbers may have been.
+//! Where the originals of a weight's numbers may have been, and numbers with all of their digits.
 
 use std::ops::Range;
 
 use super::{Readahead, Scratch, Weight};
-use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
-use crate::dtype::DType;
+use crate::bounds::{Bounds, Candidates};
+use crate::compare::Wide;
 use crate::error::{Error, Result};
-use crate::schemes::{Origins, Out, Rule};
+use crate::schemes::{Origins, Out, Recipe, Rule};
 use crate::source::Staged;
 
 impl Weight {
-    /// What must hold between the weight and its original; `None` where that is not known, or where
-    /// it is stored as numbers of its own type.
+    /// What must hold between the weight and its original; `None` where that is not known.
     pub(crate) fn origin_rule(&self) -> Option<Rule> {
         self.with_recipe(|recipe| Ok(recipe.origins().map(Origins::rule))).ok()?
     }
@@ -20,39 +19,34 @@ impl Weight {
     /// receives the stored numbers.
     pub(crate) fn bounds(
         &self,
-        elements: Range<u64>,
+        elements: &Range<u64>,
         values: &mut Vec<f32>,
         out: &mut [Bounds],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        values.resize(out.len(), 0.0);
-        if self.is_plain() {
-            self.decode_elements_with(elements, values, scratch)?;
-            let levels = self.native().and_then(levels_of_floats).ok_or_else(no_bounds)?;
-            levels.fill(values, out);
-            return Ok(());
-        }
-        let mut fill = |scratch: &mut Scratch| {
-            self.with_recipe(|recipe| {
-                let origins = recipe.origins().ok_or_else(no_bounds)?;
-                let columns = self.rows_and_columns().1.max(1);
-                let rows = elements.start / columns..elements.end / columns;
-                scratch.slabs.clear();
-                match recipe.elements() {
-                    Some(by_elements) => by_elements.needs(elements.clone(), &mut scratch.slabs),
-                    None => recipe.needs(rows.clone(), &mut scratch.slabs),
-                }
-                let staged = self.stage(scratch)?;
-                match recipe.elements() {
-                    Some(by_elements) => {
-                        by_elements.decode(&staged, elements.clone(), Out::F32(values))?;
-                    }
-                    None => recipe.decode(&staged, rows, Out::F32(values))?,
-                }
-                origins.bounds(&staged, elements.clone(), values, out)
-            })
-        };
-        fill(scratch).map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+        self.with_staged(elements, scratch, |recipe, staged| {
+            let origins = recipe.origins().ok_or_else(no_bounds)?;
+            self.decode_singles(recipe, staged, elements, values)?;
+            origins.bounds(staged, elements.clone(), values, out)
+        })
+    }
+
+    /// Some elements with all of their digits: whole rows, where only those can be decoded.
+    pub(crate) fn decode_wide(
+        &self,
+        elements: &Range<u64>,
+        singles: &mut Vec<f32>,
+        out: &mut [Wide],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        self.with_staged(elements, scratch, |recipe, staged| {
+            let wide = recipe.elements().map(|all| all.decode_wide(staged, elements.clone(), out));
+            if !wide.transpose()?.unwrap_or(false) {
+                self.decode_singles(recipe, staged, elements, singles)?;
+                out.iter_mut().zip(singles).for_each(|(out, one)| *out = f64::from(*one).into());
+            }
+            Ok(())
+        })
     }
 
     /// How many candidates lie outside the bounds of some elements, whose numbers are decoded
@@ -63,9 +57,6 @@ impl Weight {
         candidates: Candidates<'_>,
         (scratch, readahead): (&mut Scratch, &mut Readahead),
     ) -> Result<Option<u64>> {
-        if self.is_plain() {
-            return Ok(None);
-        }
         let mut count = || {
             self.with_recipe(|recipe| {
                 let (Some(origins), Some(by_elements)) = (recipe.origins(), recipe.elements())
@@ -85,28 +76,34 @@ impl Weight {
         };
         count().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
     }
+
+    /// Calls `use_it` with the stored bytes of some elements.
+    fn with_staged(
+        &self,
+        elements: &Range<u64>,
+        scratch: &mut Scratch,
+        use_it: impl FnOnce(&dyn Recipe, &[Staged<'_>]) -> Result<()>,
+    ) -> Result<()> {
+        let done = self.with_recipe(|recipe| {
+            scratch.slabs.clear();
+            recipe.needs_of(elements, self.rows_and_columns().1, &mut scratch.slabs);
+            use_it(recipe, &self.stage(scratch)?)
+        });
+        done.map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+    }
+
+    fn decode_singles(
+        &self,
+        recipe: &dyn Recipe,
+        staged: &[Staged<'_>],
+        elements: &Range<u64>,
+        singles: &mut Vec<f32>,
+    ) -> Result<()> {
+        singles.resize(usize::try_from(elements.end - elements.start).unwrap_or(usize::MAX), 0.0);
+        recipe.decode_of(staged, elements, self.rows_and_columns().1, Out::F32(singles))
+    }
 }
 
 fn no_bounds() -> Error {
     Error::usage("it is not known where the originals of its numbers may have been")
-}
-
-/// The levels of a floating-point type.
-fn levels_of_floats(dtype: DType) -> Option<Levels<'static>> {
-    let (digits, smallest_normal, highest, beyond) = match dtype {
-        DType::BF16 => (7, f32::MIN_POSITIVE, f32::MAX, f32::MAX / 2048.0),
-        DType::F16 => (10, 1.0 / 16384.0, 65504.0, 65504.0 / 2048.0),
-        // What is too large for eight bits is often cast to the largest number.
-        DType::F8_E4M3 => (3, 1.0 / 64.0, 448.0, f32::INFINITY),
-        DType::F8_E5M2 => (2, 1.0 / 16384.0, 57344.0, f32::INFINITY),
-        _ => return None,
-    };
-    Some(Levels {
-        gaps: Gaps::Floats { scale: 1.0, digits, smallest_normal },
-        zero: 0.0,
-        lowest: -highest,
-        highest,
-        beyond,
-        slack: Slack::default(),
-    })
 }

@@ -8,10 +8,8 @@ use super::{Contents, Model, Weight};
 use crate::catalog::{Shape, element_count};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::names::{Matrix, Rows, View};
-use crate::schemes::{
-    Across, Bid, Composed, Computed, Entry, InTurn, Ledger, Recipe, RowOrder, Stretch, plain,
-};
+use crate::schemes::{Bid, Composed, Computed, Entry, InTurn, Ledger, Recipe, Stretch, plain};
+use crate::view::{Matrix, Rows, View};
 
 /// A weight of the new model.
 #[derive(Clone)]
@@ -42,9 +40,40 @@ impl Model {
     /// A model of these weights, which are made of this model's.
     pub(crate) fn derived(&self, weights: Vec<Derived>) -> Result<Self> {
         let entries: Result<Vec<Entry>> = weights.into_iter().map(entry).collect();
-        let entries = entries.map_err(|error| error.in_file(self.path()))?;
+        Ok(self.with_entries(entries.map_err(|error| error.in_file(self.path()))?))
+    }
+
+    /// Its weights as views show them; what is shown as it is stays what it is.
+    pub(crate) fn seen<'v>(
+        &self,
+        views: impl Iterator<Item = (&'v Weight, &'v View)> + Clone,
+    ) -> Result<Vec<Weight>> {
+        let is_derived = |weight: &Weight, view: &View| {
+            let is_all = element_count(&view.shape) == Some(weight.elements());
+            !(is_all && view.rows == Rows::From(0) && view.is_plain())
+        };
+        let derived = views.clone().filter(|(weight, view)| is_derived(weight, view));
+        let entries: Result<Vec<Entry>> = derived
+            .map(|(weight, view)| {
+                let (name, shape) = (weight.name().to_owned(), view.shape.clone());
+                let piece = [(weight.clone(), view.clone())];
+                let (scheme, bid) = composed(name, shape, &piece, 1)?;
+                Ok(Entry::Scheme(scheme, Box::new(bid)))
+            })
+            .collect();
+        let model = self.with_entries(entries?);
+        let mut made = model.weights();
+        let seen = |(weight, view): (&Weight, &View)| match is_derived(weight, view) {
+            true => made.next().unwrap_or_else(|| weight.clone()),
+            false => weight.clone(),
+        };
+        Ok(views.map(seen).collect())
+    }
+
+    /// A model of the same files with other weights.
+    fn with_entries(&self, entries: Vec<Entry>) -> Self {
         let from = &*self.0;
-        Ok(Self(Arc::new(Contents {
+        Self(Arc::new(Contents {
             path: from.path.clone(),
             folder: from.folder.clone(),
             sources: from.sources.clone(),
@@ -54,11 +83,19 @@ impl Model {
             configs: from.configs.clone(),
             original_shapes: OriginalShapes::default(),
             twins: from.twins.clone(),
-            unlike_twins: OnceLock::new(),
+            unlike_twins: from.unlike_twins.clone(),
             pipeline: from.pipeline.clone(),
             by_name: OnceLock::new(),
             budget: from.budget.clone(),
-        })))
+        }))
+    }
+}
+
+impl Weight {
+    /// It, as a view shows it.
+    pub(crate) fn seen_as(&self, view: &View) -> Result<Self> {
+        let seen = self.model().seen(std::iter::once((self, view)))?;
+        seen.into_iter().next().ok_or_else(|| Error::usage("it is made of nothing"))
     }
 }
 
@@ -125,37 +162,20 @@ fn composed(
 }
 
 fn stretch(recipe: Arc<dyn Recipe>, weight: &Weight, view: &View, first_part: usize) -> Stretch {
-    let across = view.transposed.map(|Matrix { first, columns }| Across { first, columns });
-    let (recipe, across, skipped) = match as_stored(&recipe, weight, view) {
-        Some((stored, first_row)) => (stored, None, first_row),
-        None => (recipe, across, 0),
+    let (recipe, view) = match as_stored(&recipe, weight, view) {
+        Some((stored, skipped)) => {
+            let rows = view.rows.behind(skipped);
+            (stored, View { rows, transposed: None, ..view.clone() })
+        }
+        None => (recipe, view.clone()),
     };
     Stretch {
         recipe,
         recipe_row: weight.rows_and_columns().1,
         first_part,
-        row: view.row_len(),
-        rows: view.row_count(),
-        order: order(view.rows, skipped),
-        across,
-        change: view.change,
+        view,
         // llama.cpp's converter widens what it changes, unless that is F16 already.
         in_half: weight.native() == Some(DType::F16),
-    }
-}
-
-/// The order of rows, behind those that are skipped.
-fn order(rows: Rows, skipped: u64) -> RowOrder {
-    match rows {
-        Rows::From(start) => RowOrder::From(skipped + start),
-        Rows::Runs { start, run, period } => RowOrder::Runs { start: skipped + start, run, period },
-        Rows::Tiled { start, groups, members, run } => {
-            RowOrder::Tiled { start: skipped + start, groups, members, run }
-        }
-        Rows::Heads { start, head_rows, to_halves, .. } => match to_halves {
-            false => RowOrder::Interleaved { start: skipped + start, head_rows },
-            true => RowOrder::Halved { start: skipped + start, head_rows },
-        },
     }
 }
 

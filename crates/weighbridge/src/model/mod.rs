@@ -9,16 +9,15 @@ use crate::catalog::{Finding, Shape, TensorInfo, Value};
 use crate::error::{Error, Remedy, Result};
 use crate::input::{Folder, ReadSeek};
 use crate::limits::{Budget, Limits};
-use crate::schemes::{self, Config, Entry, Evidence, Ledger, SchemeChoice, TensorId};
+use crate::schemes::{Config, Entry, Evidence, Ledger, SCHEMES, SchemeChoice, TensorId};
 use crate::source::{Slab, Source};
 
 mod bounds;
 mod by_name;
-mod coded;
+mod codes;
 mod cost;
 mod derived;
 mod find;
-mod grouped;
 mod importance;
 mod locate;
 mod options;
@@ -38,7 +37,8 @@ mod weights;
 
 pub(crate) use derived::{Derived, MadeOf};
 pub use importance::ImportanceMatrix;
-pub use locate::Stores;
+pub use locate::{PLACES, Place, Stores};
+pub(crate) use locate::{Writing, as_address, starts_of};
 pub use options::OpenOptions;
 pub(crate) use readahead::Readahead;
 pub(crate) use repeats::most_repeating;
@@ -69,7 +69,7 @@ struct Contents {
     original_shapes: OriginalShapes,
     twins: Arc<Vec<Twin>>,
     /// The twins that are none after all, once somebody needs values.
-    unlike_twins: OnceLock<Vec<Finding>>,
+    unlike_twins: Arc<OnceLock<Vec<Finding>>>,
     pipeline: Option<PathBuf>,
     /// Where each name is among the weights, once somebody asks for one by its name.
     by_name: OnceLock<ByName>,
@@ -118,8 +118,8 @@ impl Model {
         let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let read = |id: TensorId| read_whole(&sources, id);
         let evidence =
-            Evidence::new(catalogs, &located.configs).reading(&read).with_choices(choices);
-        let mut ledger = schemes::settle(&evidence, schemes::SCHEMES);
+            Evidence::new(catalogs, &located.configs, SCHEMES).reading(&read).with_choices(choices);
+        let mut ledger = SCHEMES.settle(&evidence);
         evidence.match_budget().check().map_err(|e| e.in_file(&located.path))?;
         cost::charge_ledger(&ledger, &budget).map_err(|e| e.in_file(&located.path))?;
         original_shapes.apply(&sources, &mut ledger);
@@ -146,7 +146,7 @@ impl Model {
             configs,
             original_shapes,
             twins: Arc::new(twins),
-            unlike_twins: OnceLock::new(),
+            unlike_twins: Arc::default(),
             by_name: OnceLock::new(),
             budget: Arc::new(budget),
             pipeline: located.pipeline,
@@ -252,7 +252,7 @@ impl Model {
 
     /// The method that its configs name or imply, whatever its tensors are.
     pub(crate) fn method(&self) -> Option<String> {
-        schemes::method_of(&self.0.configs)
+        SCHEMES.method_of(&self.0.configs)
     }
 
     /// The metadata of its files with the file each entry is from. A key that several files have

@@ -11,7 +11,7 @@ use crate::containers::{self, Opening, Recognition};
 use crate::error::Result;
 use crate::input::{FileAccess, Folder, Input, LocalFolder, ReadAt, ReadSeek};
 use crate::limits::{Budget, Limits};
-use crate::schemes::SchemeChoice;
+use crate::schemes::{SCHEMES, SchemeChoice};
 use crate::source::Source;
 use crate::stop::while_reading;
 
@@ -36,8 +36,28 @@ pub struct OpenOptions {
     strict_pickle: bool,
     stores: Option<Stores>,
     choices: Vec<SchemeChoice>,
+    remote: crate::Remote,
+}
+
+weighbridge_core::setters! { OpenOptions:
+    /// Map files or read them by position.
+    access(access: FileAccess) access = access;
+
+    /// How much memory opening may take, and the like.
+    limits(limits: Limits) limits = limits;
+
+    /// Read only one branch of a nested checkpoint.
+    root(key: impl Into<String>) root = Some(key.into());
+
+    /// Refuse pickles that name anything outside the known set.
+    strict_pickle(strict: bool) strict_pickle = strict;
+
+    /// Where names that are no paths are looked up; without this, where the environment says.
+    stores(stores: Stores) stores = Some(stores);
+
+    /// How files elsewhere are reached.
     #[cfg(feature = "remote")]
-    remote: crate::remote::Remote,
+    remote(remote: crate::remote::Remote) remote = remote;
 }
 
 impl OpenOptions {
@@ -45,49 +65,6 @@ impl OpenOptions {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Map files or read them by position.
-    #[must_use]
-    pub fn access(mut self, access: FileAccess) -> Self {
-        self.access = access;
-        self
-    }
-
-    /// How much memory opening may take, and the like.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Read only one branch of a nested checkpoint.
-    #[must_use]
-    pub fn root(mut self, key: impl Into<String>) -> Self {
-        self.root = Some(key.into());
-        self
-    }
-
-    /// Refuse pickles that name anything outside the known set.
-    #[must_use]
-    pub fn strict_pickle(mut self, strict: bool) -> Self {
-        self.strict_pickle = strict;
-        self
-    }
-
-    /// Where names that are no paths are looked up; without this, where the environment says.
-    #[must_use]
-    pub fn stores(mut self, stores: Stores) -> Self {
-        self.stores = Some(stores);
-        self
-    }
-
-    /// How files elsewhere are reached.
-    #[cfg(feature = "remote")]
-    #[must_use]
-    pub fn remote(mut self, remote: crate::remote::Remote) -> Self {
-        self.remote = remote;
-        self
     }
 
     /// States what a file cannot tell: the weights whose names match are stored as `says`, a
@@ -159,12 +136,7 @@ impl OpenOptions {
     }
 
     fn locate(&self, path: &Path) -> Result<Vec<Located>> {
-        let typed = locate::Typed::new(
-            path,
-            self.stores.as_ref(),
-            #[cfg(feature = "remote")]
-            &self.remote,
-        );
+        let typed = locate::Typed::new(path, self.stores.as_ref(), &self.remote);
         while_reading(|| locate::locate(&typed, self.local_files(), &self.limits))
     }
 
@@ -219,7 +191,7 @@ impl OpenOptions {
     }
 
     fn assemble(&self, inputs: Vec<Input>, mut located: Located) -> Result<Model> {
-        self.choices.iter().try_for_each(SchemeChoice::check)?;
+        self.choices.iter().try_for_each(|choice| choice.check(SCHEMES))?;
         let budget = Budget::new(self.limits.clone());
         let threads = threads_for(inputs.iter().any(Input::has_latency));
         let sources = side_by_side(inputs, threads, |input| {

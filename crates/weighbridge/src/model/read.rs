@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::number::Element;
 use crate::schemes::Entry;
 use crate::simd;
-use crate::source::{Access, Slab};
+use crate::source::Slab;
 use crate::stop;
 
 /// Bytes of output that are worth starting a thread for.
@@ -110,12 +110,7 @@ impl Weight {
             self.decode_rows(rows, &mut whole)?;
             numbers.copy_from_slice(&whole[first..][..count]);
         }
-        for (bytes, number) in out.chunks_exact_mut(size_of::<T>()).zip(&numbers) {
-            bytes.copy_from_slice(bytemuck::bytes_of(number));
-            if cfg!(target_endian = "big") {
-                bytes.reverse();
-            }
-        }
+        write_numbers(&numbers, out);
         Ok(())
     }
 
@@ -201,12 +196,7 @@ impl Weight {
         }
         numbers.resize(out.len() / size_of::<T>(), T::default());
         self.decode_rows_with(rows, numbers, scratch)?;
-        for (bytes, number) in out.chunks_exact_mut(size_of::<T>()).zip(numbers) {
-            bytes.copy_from_slice(bytemuck::bytes_of(number));
-            if !is_little {
-                bytes.reverse();
-            }
-        }
+        write_numbers(numbers, out);
         Ok(())
     }
 
@@ -265,12 +255,19 @@ impl Weight {
     }
 
     fn threads_for(&self, bytes: usize) -> usize {
-        let is_sequential =
-            || self.parts().any(|(_, source, info)| source.access(info) == Access::Sequential);
-        if bytes < 2 * WORTH_A_THREAD || is_sequential() {
+        if bytes < 2 * WORTH_A_THREAD || self.is_sequential() {
             return 1;
         }
         thread::available_parallelism().map_or(1, usize::from).min(bytes / WORTH_A_THREAD)
+    }
+}
+
+fn write_numbers<T: Element>(numbers: &[T], out: &mut [u8]) {
+    for (bytes, number) in out.chunks_exact_mut(size_of::<T>()).zip(numbers) {
+        bytes.copy_from_slice(bytemuck::bytes_of(number));
+        if cfg!(target_endian = "big") {
+            bytes.reverse();
+        }
     }
 }
 

@@ -57,15 +57,18 @@ impl Weight {
                 let recipe = recipe
                     .elements()
                     .ok_or_else(|| Error::usage("it can be decoded by whole rows only"))?;
+                readahead.slabs.clear();
+                recipe.needs(elements.clone(), &mut readahead.slabs);
                 if !readahead.has(&elements) {
                     readahead.buffered = 0..0;
                     readahead.scratch.slabs.clear();
                     recipe.needs(elements.start..until, &mut readahead.scratch.slabs);
+                    if readahead.scratch.slabs.len() != readahead.slabs.len() {
+                        return Ok(false);
+                    }
                     self.stage_listed(&mut readahead.scratch)?;
                     readahead.buffered = elements.start..until;
                 }
-                readahead.slabs.clear();
-                recipe.needs(elements.clone(), &mut readahead.slabs);
                 let (slabs, staged) = self.staged_already(&readahead.scratch)?;
                 match parts_of(slabs, &staged, &readahead.slabs) {
                     Some(parts) => {

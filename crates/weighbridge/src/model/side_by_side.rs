@@ -1,9 +1,9 @@
 //! Work that mostly waits for an answer, done for several things at once.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::error::{Error, Result};
-use crate::stop;
+use crate::stop::{self, lock};
 
 /// Does something with each item, on so many threads, and gives the results in the order of the
 /// items. The first error in that order counts; after an error nothing new is begun.
@@ -17,7 +17,7 @@ pub(super) fn side_by_side<T: Send, R: Send>(
         return items.into_iter().map(work).collect();
     }
     let left = Mutex::new(items.into_iter().enumerate());
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || lock(&left).next();
     let some = || {
         let mut done = Vec::new();
         while let Some((index, item)) = next() {

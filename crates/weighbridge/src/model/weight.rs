@@ -7,8 +7,8 @@ use super::Model;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::schemes::{Element, Entry, Part, Recipe, TensorId, plain};
-use crate::source::{Slab, Source, Staged, Wanted, fetch_all};
+use crate::schemes::{Element, Entry, PLAIN, Part, Recipe, TensorId, plain};
+use crate::source::{Access, Slab, Source, Staged, Wanted, fetch_all};
 
 /// A logical weight, whatever it is made of: a handle, which keeps its model open.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ impl Weight {
     #[must_use]
     pub fn scheme(&self) -> &'static str {
         match self.entry() {
-            Entry::Plain(_) => plain::NAME,
+            Entry::Plain(_) => PLAIN,
             Entry::Scheme(name, _) => name,
         }
     }
@@ -180,9 +180,9 @@ impl Weight {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let decode = || {
-            self.check_buffer(&rows, out.len())?;
+            let (all, columns) = self.rows_and_columns();
+            check_range("rows", &rows, all, columns, out.len())?;
             self.model.refuse_unlike_twins(self)?;
-            let columns = self.rows_and_columns().1;
             let elements = rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns);
             if let Some(read) = self.read_direct(&elements, out) {
                 return read;
@@ -209,6 +209,17 @@ impl Weight {
     /// Whether it is stored transposed, so that a few of its rows are read in many small pieces.
     pub(crate) fn is_transposed(&self) -> bool {
         self.with_recipe(|recipe| Ok(recipe.is_transposed())).unwrap_or(false)
+    }
+
+    /// Whether some of what it is made of can only be read front to back.
+    pub(crate) fn is_sequential(&self) -> bool {
+        self.parts().any(|(_, source, info)| source.access(info) == Access::Sequential)
+    }
+
+    /// How many elements are decoded together, if not any stretch costs its length only.
+    pub(crate) fn unit(&self) -> Option<u64> {
+        let columns = self.rows_and_columns().1.max(1);
+        self.with_recipe(|recipe| Ok(recipe.unit(columns))).unwrap_or(Some(columns))
     }
 
     /// How many elements are best decoded at a time, at most `most`; `None` where only whole rows
@@ -251,34 +262,30 @@ impl Weight {
 
     /// The largest stretch of stored bytes that some rows need at once.
     pub(crate) fn largest_slab(&self, rows: Range<u64>) -> Result<u64> {
-        self.with_recipe(|recipe| {
-            let mut slabs = Vec::new();
-            recipe.needs(rows, &mut slabs);
-            let bytes = slabs.iter().map(|slab| slab.row_bytes.saturating_mul(slab.count));
-            Ok(bytes.max().unwrap_or(0))
-        })
+        let slabs = self.slabs_of(rows)?;
+        let bytes = slabs.iter().map(|slab| slab.row_bytes.saturating_mul(slab.count));
+        Ok(bytes.max().unwrap_or(0))
     }
 
     /// How far apart the stored bytes of one row lie in each part; nothing where it cannot be decoded.
     pub(crate) fn spans_of_a_row(&self) -> Vec<(usize, u64)> {
-        let spans = self.with_recipe(|recipe| {
-            let mut slabs = Vec::new();
-            recipe.needs(0..1, &mut slabs);
-            let span = |slab: &Slab| {
-                let steps = slab.count.saturating_sub(1).saturating_mul(slab.stride);
-                (slab.part, steps.saturating_add(slab.row_bytes))
-            };
-            Ok(slabs.iter().map(span).collect())
-        });
-        spans.unwrap_or_default()
+        let span = |slab: &Slab| {
+            let steps = slab.count.saturating_sub(1).saturating_mul(slab.stride);
+            (slab.part, steps.saturating_add(slab.row_bytes))
+        };
+        self.slabs_of(0..1).unwrap_or_default().iter().map(span).collect()
     }
 
     /// Stored bytes that some rows need in all.
     pub(crate) fn staged_for_rows(&self, rows: Range<u64>) -> Result<u64> {
+        self.slabs_of(rows).map(|slabs| total(&slabs))
+    }
+
+    fn slabs_of(&self, rows: Range<u64>) -> Result<Vec<Slab>> {
         self.with_recipe(|recipe| {
             let mut slabs = Vec::new();
             recipe.needs(rows, &mut slabs);
-            Ok(total(&slabs))
+            Ok(slabs)
         })
     }
 
@@ -299,9 +306,7 @@ impl Weight {
         use_it: impl FnOnce(&dyn Recipe) -> Result<R>,
     ) -> Result<R> {
         // The shape of a refused tensor may not match its bytes, so no offset can be trusted.
-        for (_, source, info) in self.parts() {
-            source.check_readable(info)?;
-        }
+        self.parts().try_for_each(|(_, source, info)| source.check_readable(info))?;
         match self.entry() {
             Entry::Plain(id) => {
                 let recipe = plain::recipe_as(self.info(*id), self.shape());
@@ -347,11 +352,7 @@ impl Weight {
     ) -> Result<(&'a [Slab], StagedParts<'a>)> {
         scratch.buffers.resize_with(scratch.buffers.len().max(scratch.slabs.len()), Vec::new);
         let wanted = scratch.slabs.iter().zip(&mut scratch.buffers).map(|(slab, buffer)| {
-            let part = self.part(slab.part);
-            let part = part.ok_or_else(|| {
-                Error::usage("the recipe asks for a part that the weight does not have")
-            })?;
-            let (source, tensor) = self.model.stored(part.tensor);
+            let (source, tensor) = self.stored_part(slab)?;
             Ok(Wanted { source, tensor, slab, buffer })
         });
         Ok((&scratch.slabs, fetch_all(wanted)?))
@@ -363,11 +364,7 @@ impl Weight {
         scratch: &'a Scratch,
     ) -> Result<(&'a [Slab], StagedParts<'a>)> {
         let staged = |(slab, buffer): (&Slab, &'a Vec<u8>)| {
-            let part = self.part(slab.part);
-            let part = part.ok_or_else(|| {
-                Error::usage("the recipe asks for a part that the weight does not have")
-            })?;
-            let (source, info) = self.model.stored(part.tensor);
+            let (source, info) = self.stored_part(slab)?;
             source.fetched(info, slab, buffer)
         };
         let all: Result<StagedParts<'a>> =
@@ -375,9 +372,9 @@ impl Weight {
         Ok((&scratch.slabs, all?))
     }
 
-    fn check_buffer(&self, rows: &Range<u64>, len: usize) -> Result<()> {
-        let (all, columns) = self.rows_and_columns();
-        check_range("rows", rows, all, columns, len)
+    fn stored_part(&self, slab: &Slab) -> Result<(&Source, &TensorInfo)> {
+        let missing = || Error::usage("the recipe asks for a part that the weight does not have");
+        Ok(self.model.stored(self.part(slab.part).ok_or_else(missing)?.tensor))
     }
 }
 

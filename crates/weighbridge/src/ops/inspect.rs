@@ -1,6 +1,7 @@
 //! Reports what a model holds, from headers alone.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -301,10 +302,7 @@ fn add_decoded(weight: &Weight, decoded: &mut DecodedBytes) {
     decoded.bf16 = decoded.bf16.saturating_add(bytes(OutputType::Bf16));
     decoded.f16 = decoded.f16.saturating_add(bytes(OutputType::F16));
     decoded.f32 = decoded.f32.saturating_add(bytes(OutputType::F32));
-    let blocks = match becomes_f32(is_plain, native) {
-        true => in_blocks(weight.shape()),
-        false => None,
-    };
+    let blocks = if becomes_f32(is_plain, native) { in_blocks(weight.shape()) } else { None };
     let q8_0 = blocks.unwrap_or_else(|| bytes(OutputType::F32));
     decoded.q8_0 = decoded.q8_0.saturating_add(q8_0);
 }
@@ -319,7 +317,8 @@ fn becomes_f32(is_plain: bool, native: Option<DType>) -> bool {
 fn in_blocks(shape: &[u64]) -> Option<u64> {
     let (columns, [_, ..]) = shape.split_last()? else { return None };
     let rows = element_count(&shape[..shape.len() - 1])?;
-    Block::from_name("Q8_0")?.bytes_for(rows, *columns)
+    static Q8_0: LazyLock<Option<&Block>> = LazyLock::new(|| Block::from_name("Q8_0"));
+    (*Q8_0)?.bytes_for(rows, *columns)
 }
 
 fn metadata_of(model: &Model, options: &InspectOptions) -> Result<serde_json::Map<String, Json>> {

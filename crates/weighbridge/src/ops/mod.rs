@@ -1,9 +1,10 @@
 //! The verbs, one file or folder each: inspect, show, read, stats, convert, dequantize, quantize,
 //! verify, diff, hash.
 
+#[cfg(feature = "families")]
 mod conversion;
+#[cfg(feature = "families")]
 mod diff;
-mod elsewhere;
 mod hash;
 mod identity;
 mod inspect;
@@ -14,6 +15,7 @@ mod stats;
 mod work;
 
 pub use crate::pipeline::OutputType;
+#[cfg(feature = "families")]
 pub use conversion::{
     ChangedKey, Conversion, ConversionReport, ConvertOptions, ConvertReport, CostReport, DecodedAs,
     LeftBehind, Mismatch, Names, PlanReport, PlannedTensor, QuantizeOptions, QuantizeReport,
@@ -21,6 +23,7 @@ pub use conversion::{
     convert, convert_to, dequantize, dequantize_pipeline, layouts, quantize, quantize_to,
     quantizers, verify, verify_dequantized, verify_pipeline, verify_quantized, was_dequantized,
 };
+#[cfg(feature = "families")]
 pub use diff::{
     Changed, DiffMetadata, DiffOptions, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained,
     FailOver, Metric, Reencoded, ReencodedSummary, Status, Values, Worst, WorstTensor, diff,

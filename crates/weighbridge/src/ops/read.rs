@@ -1,7 +1,7 @@
 //! Reading several weights at once, into memory of the caller.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::Work;
 use super::refuse_unreadable;
@@ -9,7 +9,8 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
 use crate::pipeline::{Tiled, announce_weight, held_at_once};
-use crate::source::{Access, Source};
+use crate::source::Source;
+use crate::stop::lock;
 
 /// Bytes of output that a worker makes at once: below what a single weight is worth a thread of its
 /// own for, and large enough that a tile costs more than taking it.
@@ -56,12 +57,10 @@ impl<'a> ReadInto<'a> {
             return Ok(Tiles { weight, rows, dtype, step: 1, outs: Vec::new() });
         }
         let row_bytes = dtype.bytes_for(columns);
-        let is_sequential =
-            weight.parts().any(|(_, source, info)| source.access(info) == Access::Sequential);
         let step = match row_bytes {
             // Rows that share bytes, or that come front to back, are read together.
             None | Some(0) => count,
-            Some(_) if is_sequential => count,
+            Some(_) if weight.is_sequential() => count,
             // A few rows of a transposed weight are many small reads: as many as one buffer holds.
             Some(_) if weight.is_transposed() => {
                 let staged = weight.staged_for_rows(rows.clone())?.div_ceil(count).max(1);
@@ -99,8 +98,7 @@ impl Tiled for Tiles<'_> {
     }
 
     fn is_sequential(&self) -> bool {
-        let mut parts = self.weight.parts();
-        parts.any(|(_, source, info)| source.access(info) == Access::Sequential)
+        self.weight.is_sequential()
     }
 
     fn announce(&self) {
@@ -113,7 +111,7 @@ impl Tiled for Tiles<'_> {
     fn tile(&self, (): &mut (), tile: u64) -> Result<u64> {
         let out = usize::try_from(tile).ok().and_then(|tile| self.outs.get(tile));
         let out = out.ok_or_else(|| Error::usage("there is no such tile"))?;
-        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out = lock(out);
         let start = self.rows.start + tile * self.step;
         let rows = start..start.saturating_add(self.step).min(self.rows.end);
         self.weight.read_rows_into(rows, self.dtype, &mut out)?;

@@ -8,24 +8,6 @@ use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::pipeline::{MemoryBudget, OnTile, Pool};
 
-/// Gives options methods that set a field each: `name(value: Type) field = value;`.
-macro_rules! setters {
-    ($options:ty: $(
-        $(#[$about:meta])* $name:ident($value:ident: $type:ty) $($field:ident).+ = $set:expr;
-    )*) => {
-        impl $options {
-            $(
-                $(#[$about])*
-                #[must_use]
-                pub fn $name(mut self, $value: $type) -> Self {
-                    self.$($field).+ = $set;
-                    self
-                }
-            )*
-        }
-    };
-}
-
 /// How far the work is, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -187,4 +169,5 @@ macro_rules! work_options {
     };
 }
 
-pub(super) use {setters, work_options};
+pub(super) use weighbridge_core::setters;
+pub(super) use work_options;

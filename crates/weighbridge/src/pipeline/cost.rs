@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::ordered_sum::OrderedSum;
-use crate::schemes::SameLevels;
+use crate::schemes::{Decoded, SameLevels};
 use crate::simd::{self, Isa, Task};
 
 /// Lanes of the sums, which are added up in one order, whatever the CPU.
@@ -48,9 +48,9 @@ impl Cost {
         self.flushed += other.flushed;
     }
 
-    /// That of some numbers and what they were decoded to; `levels` are the levels of all of
-    /// them, if they are known.
-    pub(super) fn of(values: &[f32], decoded: &[f32], levels: &[SameLevels]) -> Self {
+    /// That of some numbers and what they were decoded to.
+    pub(super) fn of(values: &[f32], decoded: &Decoded) -> Self {
+        let Decoded { numbers: decoded, levels } = decoded;
         let level = simd::level();
         let mut cost = Self::default();
         for (values, decoded) in values.chunks(PIECE).zip(decoded.chunks(PIECE)) {
@@ -205,7 +205,10 @@ mod tests {
         let values = [0.0, 0.9, -1.1, 5.0, 0.2, 0.3];
         let decoded = [0.0, 1.0, -1.0, 3.0, 0.0, 0.0];
         let levels = |elements| SameLevels { elements, step: 1.0, lowest: -3.0, highest: 3.0 };
-        let cost = Cost::of(&values, &decoded, &[levels(4), levels(2)]);
+        let of = |numbers: &[f32], levels: &[SameLevels]| {
+            Cost::of(&values, &Decoded { numbers: numbers.to_vec(), levels: levels.to_vec() })
+        };
+        let cost = of(&decoded, &[levels(4), levels(2)]);
         assert_eq!((cost.elements, cost.flushed, cost.clipped), (6, 2, Some(1)));
         assert_eq!((cost.largest, cost.steps), (2.0, Some(2.0)));
         let squares = 0.81 + 1.21 + 25.0 + 0.04 + 0.09;
@@ -213,18 +216,19 @@ mod tests {
         assert!((cost.squared_errors - errors).abs() < 1e-6, "{cost:?}");
         assert!((cost.snr_db().unwrap() - 10.0 * (squares / errors).log10()).abs() < 1e-5);
         assert!((cost.relative().unwrap() - (errors / squares).sqrt()).abs() < 1e-6);
-        assert_eq!(Cost::of(&values, &values, &[]).snr_db(), None);
-        assert_eq!(Cost::of(&values, &values, &[]).clipped, None);
+        assert_eq!(of(&values, &[]).snr_db(), None);
+        assert_eq!(of(&values, &[]).clipped, None);
     }
 
     #[test]
     #[allow(clippy::cast_precision_loss)]
     fn every_level_gives_the_same_digits() {
         let values: Vec<f32> = (0..10_001).map(|n| (n as f32 * 0.37).sin()).collect();
-        let decoded: Vec<f32> = values.iter().map(|x| (x * 8.0).round() / 8.0).collect();
+        let numbers = values.iter().map(|x| (x * 8.0).round() / 8.0).collect();
         let levels =
             vec![SameLevels { elements: 32, step: 0.125, lowest: -1.0, highest: 0.875 }; 312];
-        let at = |level| simd::with_level(level, || Cost::of(&values, &decoded, &levels));
+        let decoded = Decoded { numbers, levels };
+        let at = |level| simd::with_level(level, || Cost::of(&values, &decoded));
         for &level in Level::available() {
             assert_eq!(at(level), at(Level::BASELINE), "{level:?}");
         }

@@ -8,12 +8,13 @@ use std::ops::Range;
 
 use super::Action;
 use super::memory::check_whole_rows;
-use super::tiling::{ACROSS_ELEMENTS, least_common_multiple, stretch};
+use super::tiling::{ACROSS_ELEMENTS, stretch};
 use crate::catalog::{Order, TensorInfo};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::{Scratch, Weight};
 use crate::schemes::Element;
+use crate::shape::least_common_multiple;
 
 /// Elements of a tile: 256 KiB of f32. Whole blocks of every type, so that none is decoded twice.
 const TILE_ELEMENTS: u64 = 64 << 10;
@@ -23,9 +24,6 @@ const TILE_ELEMENTS: u64 = 64 << 10;
 const ACROSS_BYTES: u64 = 12 << 20;
 const PART_ELEMENTS: u64 = 1 << 20;
 const PART_ROWS: u64 = 32;
-
-/// Elements whose codes are moved at once: about half a mebibyte.
-const REPACKED: u64 = 1 << 20;
 
 /// Bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
@@ -41,8 +39,6 @@ pub enum Pieces {
     Bytes,
     /// Elements.
     Elements,
-    /// Elements that are not decoded.
-    Codes,
     /// Rows of the outermost dimension.
     Rows,
 }
@@ -88,7 +84,6 @@ impl Cut {
             }
             Action::Decode => Self::of_decoded(weight),
             Action::Encode(encoding) => Self::of_encoded(weight, encoding.unit()),
-            Action::Repack(packer) => Self::of_codes(weight, packer.unit(), REPACKED),
             Action::Rearrange(rearranging) => rearranging.cut(weight),
         }
     }
@@ -128,7 +123,7 @@ impl Cut {
     pub(super) fn of_codes(weight: &Weight, unit: u64, most: u64) -> Self {
         let elements = weight.elements();
         let (pieces, step) = (elements / unit.max(1), (most / unit.max(1)).max(1));
-        Self { of: Pieces::Codes, piece: unit, pieces, elements, step, part: step }
+        Self { of: Pieces::Elements, piece: unit, pieces, elements, step, part: step }
     }
 
     /// Pieces of one element or byte; a whole tile is decoded at once.
@@ -178,7 +173,6 @@ impl Cut {
         let tile = self.elements(&self.tile(0));
         match self.of {
             Pieces::Rows => weight.staged_for_rows(rows_of(weight, &tile)),
-            Pieces::Codes => weight.staged_for_codes(tile),
             _ => weight.staged_for_elements(tile),
         }
     }

@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::cost::CostSum;
-use super::tiling::least_common_multiple;
 use super::{Action, Job};
+use crate::containers::WRITERS;
 use crate::containers::by_extension;
 use crate::containers::conventions::Configs;
-use crate::containers::writing::{Planned, WRITERS, Writer};
+use crate::containers::writing::{Planned, Writer};
 use crate::dtype::StoredType;
 use crate::schemes::{Additions, EncodedTensor, Encoder, Groups};
+use crate::shape::least_common_multiple;
 
 /// An encoder at work on a weight, and what it gives.
 #[derive(Clone)]

@@ -18,13 +18,15 @@ use crate::source::Source;
 use crate::stop;
 
 /// A file that goes into a directory beside the weights.
-pub(crate) struct ExtraFile {
+pub struct ExtraFile {
     /// Its name there.
-    pub(crate) name: PathBuf,
-    pub(crate) contents: Contents,
+    pub name: PathBuf,
+    /// What is in it.
+    pub contents: Contents,
 }
 
-pub(crate) enum Contents {
+/// What is in a file.
+pub enum Contents {
     /// Those of a file in a folder.
     Of(Arc<dyn Folder>, PathBuf),
     /// These bytes.
@@ -44,31 +46,33 @@ impl Contents {
 }
 
 /// Says of an output whether it is right.
-type Check<'a> = &'a dyn Fn(&Path) -> Result<bool>;
+pub type Check<'a> = &'a dyn Fn(&Path) -> Result<bool>;
 
 /// What is written, and the workers.
-pub(crate) struct Writing<'a> {
+pub struct Writing<'a> {
     /// The models, each with the plan of what becomes of it.
-    pub(crate) parts: Vec<(&'a Model, &'a Plan)>,
-    pub(crate) pool: Pool<'a>,
-    pub(crate) extra: &'a [ExtraFile],
+    pub parts: Vec<(&'a Model, &'a Plan)>,
+    /// Who writes it.
+    pub pool: Pool<'a>,
+    /// What goes beside the weights.
+    pub extra: &'a [ExtraFile],
     /// The bytes of data that progress counts: fewer if an earlier run has written some.
-    pub(crate) total: &'a AtomicU64,
+    pub total: &'a AtomicU64,
     /// What is asked about the complete output before it has its name.
-    pub(crate) check: Option<Check<'a>>,
+    pub check: Option<Check<'a>>,
 }
 
 /// What was written.
-pub(crate) struct Written {
+pub struct Written {
     /// Finite values that became infinite.
-    pub(crate) overflowed: u64,
+    pub overflowed: u64,
     /// What there was of each planned file, those of all plans after each other.
-    pub(crate) found: Vec<FoundFile>,
+    pub found: Vec<FoundFile>,
 }
 
 impl Writing<'_> {
     /// Writes everything. What turns out to be wrong is deleted.
-    pub(crate) fn write(&self, to: &dyn Destination) -> Result<Written> {
+    pub fn write(&self, to: &dyn Destination) -> Result<Written> {
         self.parts.iter().for_each(|(model, _)| model.will_need_all());
         let written = match self.pool.cancel {
             Some(flag) => stop::with_flag(flag, || self.write_all(to)),

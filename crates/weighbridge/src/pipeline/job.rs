@@ -12,7 +12,7 @@ use crate::containers::writing::Planned;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
-use crate::schemes::{EncodedTensor, Groups, Packer, TensorId};
+use crate::schemes::{EncodedTensor, Groups, TensorId};
 use crate::source::Source;
 
 /// How a weight becomes its output.
@@ -26,8 +26,6 @@ pub enum Action {
     Decode,
     /// Its numbers are stored in another way.
     Encode(Encoding),
-    /// Its codes are stored in another order.
-    Repack(&'static dyn Packer),
     /// Its codes and factors go into other tensors.
     Rearrange(Rearranging),
 }
@@ -151,10 +149,7 @@ impl Job {
 
     /// Whether the output no longer uses the scheme that it is stored in.
     pub fn leaves_its_scheme(&self) -> bool {
-        matches!(
-            self.action,
-            Action::Decode | Action::Encode(_) | Action::Repack(_) | Action::Rearrange(_)
-        )
+        matches!(self.action, Action::Decode | Action::Encode(_) | Action::Rearrange(_))
     }
 
     /// The type of the numbers that it is cast or decoded to.

@@ -26,15 +26,7 @@ fn of_job(job: &Job) -> Result<u64> {
             Ok(bytes.saturating_add(tile.end.saturating_mul(stored)))
         }
         Action::Decode => Ok(bytes.saturating_add(cut.staged_bytes(job.weight()?)?)),
-        // Codes are put together, then into blocks.
-        Action::Repack(_) => {
-            let staged = cut.staged_bytes(job.weight()?)?;
-            Ok(bytes.saturating_mul(2).saturating_add(staged))
-        }
-        // In the common form, then in the tensors.
-        Action::Rearrange(rearranging) => {
-            Ok(rearranging.memory(job.weight()?, &elements)?.saturating_add(bytes))
-        }
+        Action::Rearrange(rearranging) => rearranging.memory(job.weight()?, &elements, bytes),
         Action::Encode(encoding) => {
             // To measure the cost, they are decoded again.
             let copies = if encoding.cost.is_some() { 2 } else { 1 };

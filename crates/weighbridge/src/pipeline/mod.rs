@@ -38,7 +38,7 @@ pub use checksums::{Checksummed, Checksums};
 pub use cost::{Cost, CostSum};
 pub use cut::{Cut, check_memory};
 pub use encoding::{Encoding, additions, formats_for, formats_of};
-pub(crate) use files::{Contents, ExtraFile, Writing};
+pub use files::{Contents, ExtraFile, Writing};
 pub use job::{Action, Job, Origin, OutputTensor};
 pub use jobs::run;
 pub use memory::{Memory, MemoryBudget, check_whole_rows};
@@ -54,9 +54,4 @@ pub use shards::Spread;
 pub use sink::{AtPlace, InTurn, Sink, Tile};
 pub(crate) use target::{Place, Target, stem_of};
 pub use ties::{Tie, kept_names};
-pub use tiling::{Area, Block, SideShape, Tiling, least_common_multiple};
-
-#[cfg(test)]
-mod encoder_tests;
-#[cfg(test)]
-pub(crate) mod testing;
+pub use tiling::{CHUNK, Tiling, chunks};

@@ -15,10 +15,10 @@ use super::shards::Spread;
 use super::ties::{Tie, take_ties};
 use crate::catalog::{Run, TensorInfo, Value};
 use crate::containers::writing::{Entries, FileContext, Layout, MetadataValue, Planned, Writer};
-use crate::dtype::{DType, StoredType};
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
-use crate::schemes::{Encoder, Groups, PackedWeight, Packer, TensorId};
+use crate::schemes::{Encoder, Groups, PackedWeight, TensorId};
 use crate::source::Source;
 use crate::text::escaped;
 
@@ -55,8 +55,6 @@ pub enum Assigned {
     Encoded(Arc<dyn Encoder>),
     /// The one tensor that it is stored in, as it is.
     AsStored,
-    /// Blocks of its codes.
-    Repacked(&'static dyn Packer),
     /// Its codes and factors, laid out in another way.
     Rearranged(PackedWeight),
 }
@@ -293,9 +291,6 @@ fn job(
         (Origin::Weight(weight), Assigned::Encoded(encoder)) => {
             encoded_job(weight, &name, encoder.clone(), plan_options.encoding)?
         }
-        (Origin::Weight(weight), Assigned::Repacked(packer)) => {
-            repacked_job(weight, name, *packer)?
-        }
         (Origin::Weight(weight), Assigned::Rearranged(packed)) => {
             refuse_undecodable(weight)?;
             Rearranging::job(weight, packed.clone())?
@@ -406,20 +401,6 @@ fn encoded_job(
             Err(format!("its {elements} elements do not make the {bytes} bytes of {name}"))
         }
     }
-}
-
-fn repacked_job(weight: &Weight, name: String, packer: &'static dyn Packer) -> Result<Job, String> {
-    refuse_undecodable(weight)?;
-    let block = packer.block().ok_or("there are no such blocks")?;
-    let columns = weight.shape().last().copied().unwrap_or(1);
-    let bytes = block.bytes_for(weight.elements() / columns.max(1), columns);
-    let bytes = bytes.ok_or("its rows are no whole blocks")?;
-    let groups = Groups::Of { elements: block.elements.into(), bytes: block.bytes.into() };
-    let (stored, shape) = (StoredType::Block(block), weight.shape().into());
-    let output = OutputTensor { name, stored, shape, bytes, offset: 0, groups, index: 0 };
-    let action = Action::Repack(packer);
-    let cut = Cut::of(weight, &action, DType::F32);
-    Ok(Job { origin: Origin::Weight(weight.clone()), action, outputs: smallvec![output], cut })
 }
 
 /// An error unless a weight can be decoded.

@@ -3,15 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::target::{Place, Target, is_extension, unknown_extension};
-use crate::containers::writing::{Writer, writer};
+use crate::containers::writer;
+use crate::containers::writing::Writer;
 use crate::error::{Error, Remedy, Result};
-use crate::model::Model;
-
-/// How addresses of object stores begin.
-const STORES: [&str; 3] = ["s3://", "gs://", "az://"];
-
-/// How addresses begin where nothing can be written.
-const READ_ONLY: [&str; 3] = ["hf://", "https://", "http://"];
+use crate::model::{self, Model, Writing, as_address, starts_of};
 
 /// An address in an object store.
 pub(super) struct StoreAddress {
@@ -24,28 +19,31 @@ pub(super) struct StoreAddress {
 impl StoreAddress {
     /// The address, if it is one. An error for one where nothing can be written.
     pub(super) fn of(path: &Path) -> Result<Option<Self>> {
-        let text = with_small_scheme(&path.to_string_lossy());
-        let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
-        if begins(&READ_ONLY) {
-            let message = "models are read there, and not written";
-            let hint = "write to a file, a directory, or an address that begins with s3://, gs:// or az://";
-            return Err(Error::unsupported(message).in_file(path).hint(hint));
-        }
-        if !begins(&STORES) {
+        let Some(text) = as_address(&path.to_string_lossy()) else { return Ok(None) };
+        let is_written = |place: &model::Place| !matches!(place.writing, Writing::Never);
+        match model::Place::of(&text).map(|place| &place.writing) {
             // Nobody has folders with such names; if somebody does, that is meant.
-            let is_address = text.split_once("://").is_some_and(|(scheme, _)| is_word(scheme));
-            let is_here = path.parent().is_some_and(Path::is_dir);
-            return match is_address && !is_here {
-                true => Err(Error::usage("nothing can be written to addresses of this kind")
+            None if path.parent().is_some_and(Path::is_dir) => return Ok(None),
+            None => {
+                let known = starts_of(is_written, "and");
+                return Err(Error::usage("nothing can be written to addresses of this kind")
                     .in_file(path)
-                    .hint("s3://, gs:// and az:// are known; a file or a directory has no `://`")),
-                false => Ok(None),
-            };
-        }
-        if !cfg!(feature = "remote") {
-            return Err(Error::unsupported("this build writes to this machine only")
-                .in_file(path)
-                .hint("the library writes to object stores with its feature `remote`"));
+                    .hint(format!("{known} are known; a file or a directory has no `://`")));
+            }
+            Some(Writing::Never) => {
+                let known = starts_of(is_written, "or");
+                return Err(Error::unsupported("models are read there, and not written")
+                    .in_file(path)
+                    .hint(format!(
+                        "write to a file, a directory, or an address that begins with {known}"
+                    )));
+            }
+            Some(Writing::Far(None)) => {
+                return Err(Error::unsupported("this build writes to this machine only")
+                    .in_file(path)
+                    .hint("the library writes to object stores with its feature `remote`"));
+            }
+            Some(Writing::Far(Some(_))) => {}
         }
         let plain = text.trim_end_matches('/');
         let is_bucket = !plain.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
@@ -66,21 +64,6 @@ impl StoreAddress {
             },
         }
     }
-}
-
-/// The same address with its scheme in small letters.
-fn with_small_scheme(text: &str) -> String {
-    match text.split_once("://") {
-        Some((scheme, rest)) if is_word(scheme) => {
-            format!("{}://{rest}", scheme.to_ascii_lowercase())
-        }
-        _ => text.to_owned(),
-    }
-}
-
-/// One letter is a drive.
-fn is_word(scheme: &str) -> bool {
-    scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// An error if an output would be written over the model, or among its files.

@@ -4,7 +4,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::containers::writing::{WRITERS, Writer, usual_writer, writer};
+use crate::containers::writing::Writer;
+use crate::containers::{WRITERS, usual_writer, writer};
 use crate::error::{Error, Remedy, Result};
 use crate::input::EntryKind;
 use crate::model::Model;

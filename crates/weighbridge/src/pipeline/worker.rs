@@ -15,7 +15,7 @@ use super::sink::{Sink, Tile};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Scratch;
-use crate::schemes::{Element, Elements, EncodedTensor, Packer, SameLevels, plain};
+use crate::schemes::{Decoded, Element, Elements, EncodedTensor, plain};
 use crate::source::Slab;
 
 /// Takes the bytes of a finished tile.
@@ -30,8 +30,7 @@ pub struct Buffers {
     f32: Vec<f32>,
     bf16: Vec<bf16>,
     f16: Vec<f16>,
-    decoded: Vec<f32>,
-    levels: Vec<SameLevels>,
+    decoded: Decoded,
     panel: PanelBuffers,
 }
 
@@ -60,7 +59,6 @@ impl Buffers {
         let hand_on = &|bytes: &[u8]| sink.write(&tile, bytes);
         match (&job.action, job.dtype()) {
             (Action::Copy, _) => self.copy(job, &pieces, hand_on),
-            (Action::Repack(packer), _) => self.repack(job, *packer, &pieces, hand_on),
             (_, Some(DType::F32)) => self.convert::<f32>(job, pieces, hand_on),
             (_, Some(DType::BF16)) => self.convert::<bf16>(job, pieces, hand_on),
             (_, Some(DType::F16)) => self.convert::<f16>(job, pieces, hand_on),
@@ -100,17 +98,15 @@ impl Buffers {
             refuse_non_finite(of.job, &elements, &self.f32)?;
         }
         let named = |error: Error| error.in_tensor(of.job.source_name());
-        pass.encoder.encode(elements.clone(), &self.f32, &mut outs).map_err(named)?;
+        pass.encoder.encode(elements, &self.f32, &mut outs).map_err(named)?;
         // Of a weight that is encoded once for each of its tensors, the first counts.
         let is_first = of.job.outputs.first().is_some_and(|output| output.index == 0);
         let tile = turn.turn - of.first_turn;
         if let Some(sum) = encoding.cost.as_ref().filter(|sum| is_first && sum.misses(tile)) {
             let encoded: SmallVec<[&[u8]; 4]> = outs.iter().map(|out| &**out).collect();
-            let (decoded, levels) = (&mut self.decoded, &mut self.levels);
-            decoded.resize(self.f32.len(), 0.0);
-            levels.clear();
-            if pass.encoder.decode(elements, &encoded, decoded, levels).map_err(named)? {
-                sum.add(tile, Cost::of(&self.f32, decoded, levels));
+            self.decoded.start(self.f32.len());
+            if pass.encoder.decode(&encoded, &mut self.decoded).map_err(named)? {
+                sum.add(tile, Cost::of(&self.f32, &self.decoded));
             }
         }
         write_each(of, turn, &ranges, &outs)
@@ -136,32 +132,6 @@ impl Buffers {
         let (source, info) = job.only_part()?;
         let slab = Slab::whole(0, bytes.start, bytes.end - bytes.start);
         hand_on(source.fetch(info, &slab, &mut self.staging)?.bytes())?;
-        Ok(0)
-    }
-
-    /// Codes and scales, put into other blocks.
-    fn repack(
-        &mut self,
-        job: &Job,
-        packer: &dyn Packer,
-        pieces: &Range<u64>,
-        hand_on: HandOn<'_>,
-    ) -> Result<u64> {
-        let (weight, group) = (job.weight()?, packer.kind().group.max(1));
-        let (elements, count) = (job.cut.elements(pieces), job.cut.count(pieces)?);
-        let group_len = usize::try_from(group).unwrap_or(usize::MAX);
-        self.staging.resize(count / 2 + count / group_len, 0);
-        let (codes, scales) = self.staging.split_at_mut(count / 2);
-        weight.read_codes(elements.clone(), [codes, scales], &mut self.scratch)?;
-        let too_large = |_| Error::limit("a tile is larger than this machine can address");
-        let bytes = usize::try_from(job.bytes_of(&elements)).map_err(too_large)?;
-        self.bytes.resize(bytes, 0);
-        packer.pack(codes, scales, &mut self.bytes).map_err(|at| {
-            let number = elements.start / group + at as u64;
-            let message = format!("scale {number} of it is negative or not a number");
-            Error::malformed(message).in_tensor(job.source_name())
-        })?;
-        hand_on(&self.bytes)?;
         Ok(0)
     }
 

@@ -112,7 +112,7 @@ fn convert(args: &Convert, verb: Verb<'_>, stop: &Stop) -> Result<ConvertReport,
         standard_output::check("a model")?;
     }
     let opener = args.output_args.open.options();
-    let model = match args.model.as_os_str() == "-" {
+    let model = match stdin::is_meant(&args.model) {
         true => {
             refuse_own_input(&args.output)?;
             Source::One(stdin::open(&opener)?)
@@ -163,7 +163,7 @@ fn is_right(written: &ConvertReport) -> bool {
 
 /// Whether the model goes to standard output, named as `-` or as `/dev/stdout`.
 fn is_stream(args: &Convert) -> bool {
-    args.output.as_os_str() == "-" || sys::is_piped_to(&args.output)
+    stdin::is_meant(&args.output) || sys::is_piped_to(&args.output)
 }
 
 /// An error if the output is the file that standard input reads: it has no name, so the library

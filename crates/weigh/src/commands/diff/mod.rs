@@ -8,7 +8,7 @@ use weighbridge::ops::{self, DiffReport};
 use weighbridge::{Error, Model, OpenOptions};
 
 use super::stop::Stop;
-use super::{Outcome, after_failure, after_write, progress};
+use super::{Outcome, after_failure, after_write, progress, stdin};
 use crate::render::{self as pages, Page};
 use crate::terminal;
 
@@ -69,7 +69,7 @@ fn diff<'a>(args: &'a Diff, stop: &Stop) -> Result<DiffReport, (Error, Option<&'
 }
 
 fn opened(opener: &OpenOptions, path: &Path) -> Result<Model, Error> {
-    match path.as_os_str() == "-" {
+    match stdin::is_meant(path) {
         false => opener.open(path),
         true => Err(Error::usage(
             "a comparison reads both models out of order, which standard input does not allow",

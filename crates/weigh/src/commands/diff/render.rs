@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::io::{self, Write};
 
-use weighbridge::internals::schemes;
+use weighbridge::internals::schemes::{PLAIN, SCHEMES};
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{DiffMetadata, DiffReport, DiffSummary, DiffTensor, Metric, Status};
 
@@ -189,7 +189,7 @@ fn table(out: &mut dyn Write, page: &Page, tensors: &[&DiffTensor]) -> io::Resul
 
 /// `Q4_K`, `gptq 4bit-g128`.
 pub(super) fn kind(scheme: &str, variant: &str) -> String {
-    match schemes::is_named_by_type(scheme) {
+    match SCHEMES.is_named_by_type(scheme) {
         true => escaped(variant).into_owned(),
         false => format!("{scheme} {}", escaped(variant)),
     }
@@ -287,7 +287,7 @@ fn unjudged(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
 /// How the sides that are not plain numbers are stored.
 fn stored_with_loss(tensor: &DiffTensor) -> String {
     let sides = [(tensor.scheme_a, &tensor.variant_a), (tensor.scheme_b, &tensor.variant_b)];
-    let lossy = sides.into_iter().filter(|(scheme, _)| !schemes::is_plain(scheme));
+    let lossy = sides.into_iter().filter(|(scheme, _)| *scheme != PLAIN);
     let mut kinds: Vec<String> = lossy.map(|(scheme, variant)| kind(scheme, variant)).collect();
     kinds.dedup();
     kinds.join(" on one side and ")

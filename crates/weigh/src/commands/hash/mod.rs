@@ -1,11 +1,10 @@
 //! `weigh hash MODEL...`.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{self, HashOptions, HashReport};
-use weighbridge::{Error, Model, OpenOptions, Source, Weight};
+use weighbridge::{Error, Model, Source, Weight};
 
 use super::stop::Stop;
 use super::{Outcome, after_write, progress, stdin};
@@ -84,7 +83,7 @@ fn each_model(
     let opener = args.open.options();
     let options = args.options().cancel(stop.asked.clone());
     for name in &args.models {
-        let opened = match open(&opener, name) {
+        let opened = match stdin::or_all_named(&opener, name) {
             Ok(models) => models.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         };
@@ -104,13 +103,6 @@ fn each_model(
         }
     }
     Ok(())
-}
-
-fn open(opener: &OpenOptions, name: &Path) -> Result<Vec<Model>, Error> {
-    match name.as_os_str() == "-" {
-        true => stdin::open(opener).map(|model| vec![model]),
-        false => opener.open_all(name),
-    }
 }
 
 /// The report on a model; what is to be said about it goes to standard error.

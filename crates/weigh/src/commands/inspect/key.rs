@@ -13,8 +13,8 @@ use weighbridge::internals::text::{escaped, listed, shortened, spelled_out};
 use weighbridge::{Error, Model, Source};
 
 use super::args::Inspect;
-use super::{metadata, near, open};
-use crate::commands::{Outcome, after_write};
+use super::{metadata, near};
+use crate::commands::{Outcome, after_write, stdin};
 use crate::render::json::{Layout, json};
 use crate::terminal;
 
@@ -22,7 +22,7 @@ pub(super) fn run(args: &Inspect, key: &str) -> Outcome {
     let opener = args.open.options();
     let (mut outcome, mut models) = (Outcome::Done, Vec::new());
     for name in &args.models {
-        match open(&opener, name) {
+        match stdin::or_all_named(&opener, name) {
             Ok(opened) => models.extend(opened),
             Err(error) => {
                 terminal::report(&error);

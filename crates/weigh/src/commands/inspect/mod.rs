@@ -5,7 +5,7 @@ use std::path::Path;
 
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{InspectOptions, Report};
-use weighbridge::{Error, Model, OpenOptions, Weight, ops};
+use weighbridge::{Error, Model, Weight, ops};
 
 use super::{Outcome, after_write, near, stdin};
 use crate::args::Unmatched;
@@ -138,7 +138,7 @@ fn each_model(
 ) -> io::Result<()> {
     let opener = args.open.options();
     for name in &args.models {
-        let models = match open(&opener, name) {
+        let models = match stdin::or_all_named(&opener, name) {
             Ok(models) => models,
             Err(error) => {
                 terminal::report(&error);
@@ -182,13 +182,6 @@ fn unmatched(args: &Inspect, model: &Model) -> Vec<String> {
         terminal::notes(place, &notes);
     }
     notes
-}
-
-fn open(opener: &OpenOptions, name: &Path) -> Result<Vec<Model>, Error> {
-    match name.as_os_str() == "-" {
-        true => stdin::open(opener).map(|model| vec![model]),
-        false => opener.open_all(name),
-    }
 }
 
 /// Writes the report on one model: what is wrong comes first, then what it is, then the lists that

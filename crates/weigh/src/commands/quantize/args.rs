@@ -10,9 +10,6 @@ use crate::args::quantize_example;
 use crate::commands::convert::Convert;
 use crate::size::parse_size;
 
-/// The type whose choices are kept where a size decides about the rest.
-const USUAL: &str = "Q4_K_M";
-
 /// The types, as the library lists them.
 fn types() -> String {
     let all: Vec<String> =
@@ -31,7 +28,7 @@ pub(crate) struct Quantize {
         long = "type",
         value_name = "TYPE",
         required_unless_present_any = ["target_bpw", "target_size"],
-        help = "What weights become, like Q4_K_M (--help lists all)",
+        help = format!("What weights become, like {} (--help lists all)", QuantizeOptions::USUAL),
         long_help = types()
     )]
     pub(crate) to_type: Option<String>,
@@ -116,7 +113,7 @@ impl How {
 
     /// The options as the library takes them.
     pub(crate) fn options(&self, to_type: Option<&str>) -> QuantizeOptions {
-        let mut options = QuantizeOptions::new(to_type.unwrap_or(USUAL))
+        let mut options = QuantizeOptions::new(to_type.unwrap_or(QuantizeOptions::USUAL))
             .pure(self.pure)
             .thorough(self.effort == Effort::High)
             .allow_requantize(self.allow_requantize)

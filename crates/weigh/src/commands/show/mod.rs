@@ -41,11 +41,7 @@ pub(super) fn run(args: &Show) -> Outcome {
 
 /// The part of the weight that is asked for.
 fn opened(args: &Show) -> Result<Window, Error> {
-    let opener = args.open.options();
-    let model = match args.model.as_os_str() == "-" {
-        true => stdin::open(&opener)?,
-        false => opener.open(&args.model)?,
-    };
+    let model = stdin::or_named(&args.open.options(), &args.model)?;
     say_unmatched(args, &model);
     Window::of(&model.find(&args.name)?, &args.options())
 }
@@ -59,7 +55,7 @@ fn say_unmatched(args: &Show, model: &Model) {
 }
 
 fn written(window: &Window, output: &Path) -> Result<(), Error> {
-    if output.as_os_str() == "-" {
+    if stdin::is_meant(output) {
         standard_output::check("a weight")?;
         return window.write_to(&Stream::new(io::stdout()));
     }

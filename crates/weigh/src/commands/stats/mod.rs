@@ -35,11 +35,7 @@ fn outcome(report: &StatsReport) -> Outcome {
 }
 
 fn stats(args: &Stats, stop: &Stop) -> Result<StatsReport, Error> {
-    let opener = args.open.options();
-    let model = match args.model.as_os_str() == "-" {
-        true => stdin::open(&opener)?,
-        false => opener.open(&args.model)?,
-    };
+    let model = stdin::or_named(&args.open.options(), &args.model)?;
     stop.begin();
     let unmatched = args.unmatched(&model);
     let mut options = args.options().cancel(stop.asked.clone());

@@ -140,7 +140,7 @@ fn number(len: usize) -> Result<u32> {
 }
 
 impl<'a> Heap<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
             scratch: Vec::new(),
@@ -150,11 +150,6 @@ impl<'a> Heap<'a> {
             objects: Vec::new(),
             globals: Vec::new(),
         }
-    }
-
-    /// Nothing at all.
-    pub(crate) fn empty() -> Self {
-        Self::new(&[])
     }
 
     /// How many nodes there are.
@@ -181,11 +176,13 @@ impl<'a> Heap<'a> {
         }
     }
 
-    pub(crate) fn object(&self, index: u32) -> Option<&Object> {
+    pub(crate) fn object(&self, id: Id) -> Option<&Object> {
+        let Node::Object(index) = self.node(id) else { return None };
         self.objects.get(index as usize)
     }
 
-    pub(super) fn object_mut(&mut self, index: u32) -> Option<&mut Object> {
+    pub(super) fn object_mut(&mut self, id: Id) -> Option<&mut Object> {
+        let Node::Object(index) = self.node(id) else { return None };
         self.objects.get_mut(index as usize)
     }
 
@@ -281,13 +278,19 @@ impl<'a> Heap<'a> {
         }
     }
 
+    /// The bytes of a text or of a string of Python 2.
+    #[inline]
+    pub(crate) fn text_bytes(&self, id: Id) -> Option<&[u8]> {
+        match self.node(id) {
+            Node::Text(span) | Node::String(span) => Some(self.bytes(span)),
+            _ => None,
+        }
+    }
+
     /// Whether a node is exactly this text.
     #[inline]
     pub(crate) fn is_text(&self, id: Id, text: &str) -> bool {
-        match self.node(id) {
-            Node::Text(span) | Node::String(span) => self.bytes(span) == text.as_bytes(),
-            _ => false,
-        }
+        self.text_bytes(id) == Some(text.as_bytes())
     }
 
     /// The items of a tuple, in place.
@@ -372,6 +375,11 @@ impl<'a> Heap<'a> {
         }
     }
 
+    /// What the class or function with this id is known as.
+    pub(crate) fn class(&self, id: Id) -> Option<Class> {
+        self.class_of(id).map(|global| global.class)
+    }
+
     /// `module.name` of a global, cut where it is longer than any honest one.
     pub(crate) fn path_of(&self, global: &Global) -> String {
         const MOST: u32 = 500;
@@ -381,13 +389,11 @@ impl<'a> Heap<'a> {
     /// Bytes, and whether they are spelled as text, a character a byte: protocol 2 has no bytes
     /// and calls `_codecs.encode(text, "latin1")`.
     pub(crate) fn raw_bytes(&self, id: Id) -> Option<(Span, bool)> {
-        let object = match self.node(id) {
-            Node::Bytes(span) | Node::String(span) => return Some((span, false)),
-            Node::Object(index) => self.object(index)?,
-            _ => return None,
-        };
-        let class = self.class_of(object.class)?.class;
-        match (class, self.tuple(object.args)?) {
+        if let Node::Bytes(span) | Node::String(span) = self.node(id) {
+            return Some((span, false));
+        }
+        let object = self.object(id)?;
+        match (self.class(object.class)?, self.tuple(object.args)?) {
             (Class::Encode | Class::Bytes, &[text, encoding]) => match self.node(text) {
                 Node::Text(span) if self.is_latin1(encoding) => Some((span, true)),
                 _ => None,

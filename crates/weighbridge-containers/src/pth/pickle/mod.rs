@@ -39,7 +39,7 @@ mod wrappers;
 pub(super) use danger::{is_dangerous, python3_name};
 pub(super) use element::Element;
 pub(super) use extent::{Extent, extent};
-pub(super) use heap::{Global, Heap, Id, Node, Object, Seq, Span, grow};
+pub(super) use heap::{Global, Heap, Id, Node, Object, Span, grow};
 pub(super) use known::{Class, Rebuild};
 pub(super) use machine::{Program, run};
 pub(super) use wrappers::{Wrapped, wrapped};

@@ -97,8 +97,7 @@ impl Machine<'_, '_> {
     /// anything, so only what is spelled like a class counts as one.
     fn class_behind(&self, id: Id) -> Option<&Global> {
         let heap = &self.heap;
-        let Node::Object(index) = heap.node(id) else { return heap.class_of(id) };
-        let object = heap.object(index)?;
+        let Some(object) = heap.object(id) else { return heap.class_of(id) };
         let class = match heap.class_of(object.class)? {
             global if global.class == Class::Reconstructor => {
                 heap.class_of(*heap.tuple(object.args)?.first()?)?

@@ -66,11 +66,11 @@ impl Machine<'_, '_> {
                 let seq = heap.extend(seq, items, budget)?;
                 heap.replace(target, Node::Dict(seq));
             }
-            Node::Object(index) => {
-                let Some(&object) = heap.object(index) else { return Err(cut_short()) };
+            Node::Object(_) => {
+                let Some(&object) = heap.object(target) else { return Err(cut_short()) };
                 let seq = if keyed { object.entries } else { object.items };
                 let seq = heap.extend(seq, items, budget)?;
-                if let Some(object) = heap.object_mut(index) {
+                if let Some(object) = heap.object_mut(target) {
                     *(if keyed { &mut object.entries } else { &mut object.items }) = seq;
                 }
             }
@@ -90,9 +90,7 @@ impl Machine<'_, '_> {
             let target = self.top()?;
             // Plain containers may be handed attributes (`_metadata` of a state dict); those
             // are not among their contents.
-            if let Node::Object(index) = self.heap.node(target)
-                && let Some(object) = self.heap.object_mut(index)
-            {
+            if let Some(object) = self.heap.object_mut(target) {
                 object.state = Some(state);
             }
             return Ok(());
@@ -139,9 +137,7 @@ impl Machine<'_, '_> {
             self.attribute_uses = self.attribute_uses.saturating_sub(1);
         }
         let id = self.heap.add_object(class, args, self.budget)?;
-        if let (Some(_), Node::Object(index)) = (kwargs, self.heap.node(id))
-            && let Some(object) = self.heap.object_mut(index)
-        {
+        if let (Some(_), Some(object)) = (kwargs, self.heap.object_mut(id)) {
             object.kwargs = kwargs;
         }
         grow(&mut self.stack, id, self.budget)

@@ -1,7 +1,7 @@
 //! Small programs, and hostile ones.
 
 use super::*;
-use crate::ErrorKind;
+use crate::error::ErrorKind;
 use crate::limits::{Budget, Limits};
 
 fn budget() -> Budget {

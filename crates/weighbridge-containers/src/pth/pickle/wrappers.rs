@@ -64,7 +64,7 @@ fn wrapped_within(heap: &Heap<'_>, object: &Object, nesting: usize) -> Vec<Wrapp
     let from = [Some(object.args), object.state].into_iter().flatten().filter_map(first);
     for id in from {
         match heap.node(id) {
-            Node::Object(index) => match heap.object(index) {
+            Node::Object(_) => match heap.object(id) {
                 Some(inner) if is_call_of_wrapper(heap, inner) => match nesting.checked_sub(1) {
                     Some(rest) => all.extend(wrapped_within(heap, inner, rest)),
                     None => all.push(Wrapped {
@@ -99,7 +99,7 @@ fn wrapped_within(heap: &Heap<'_>, object: &Object, nesting: usize) -> Vec<Wrapp
 }
 
 fn is_call_of_wrapper(heap: &Heap<'_>, object: &Object) -> bool {
-    heap.class_of(object.class).is_some_and(|global| global.class == Class::Wrapper)
+    heap.class(object.class) == Some(Class::Wrapper)
 }
 
 #[cfg(test)]

@@ -1,16 +1,21 @@
 //! Codes that are stored by columns: words transposed in registers.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
 use crate::simd::Number;
+use crate::simd::avx2::lanes::store8;
 use crate::simd::columns::{EIGHT, EightColumns};
 
 /// Four columns of eight rows of words, each column in one register; reads sixteen bytes of each
 /// row.
 ///
 /// Rows four apart share a register from the start, so no word ever crosses its halves.
+///
+/// # Safety
+///
+/// Sixteen bytes may be read from each row. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn four_columns(rows: [*const u8; 8]) -> [__m256i; 4] {
     // SAFETY: the caller provides sixteen bytes of each row.
@@ -30,8 +35,9 @@ unsafe fn four_columns(rows: [*const u8; 8]) -> [__m256i; 4] {
 }
 
 /// Writes eight words to byte `at` of a stream.
-#[inline(always)]
-unsafe fn store<const BYTES: usize, const COLUMNS: usize>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn store<const BYTES: usize, const COLUMNS: usize>(
     streams: &mut [[u8; BYTES]; COLUMNS],
     column: usize,
     at: usize,
@@ -44,8 +50,9 @@ unsafe fn store<const BYTES: usize, const COLUMNS: usize>(
 
 /// Transposes all whole blocks of eight rows and four columns, starting with the first; returns
 /// how many rows and columns it transposed.
-#[inline(always)]
-pub(super) unsafe fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
     streams: &mut [[u8; BYTES]; COLUMNS],
     row_of: impl Fn(usize) -> &'a [u8],
     columns: &Range<usize>,
@@ -57,7 +64,7 @@ pub(super) unsafe fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
             &row_of(rows.start + row + i)[4 * columns.start..4 * columns.end]
         });
         for column in (0..whole_columns).step_by(4) {
-            // SAFETY: each row has four words from there on; the caller vouches for the CPU.
+            // SAFETY: each row has four words from there on.
             unsafe {
                 let four = four_columns(words.map(|words| words.as_ptr().add(4 * column)));
                 for (i, words) in four.into_iter().enumerate() {
@@ -70,40 +77,38 @@ pub(super) unsafe fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
 }
 
 /// Nibble `p` of each word of register `i` becomes nibble `i` of that word of register `p`.
-#[inline(always)]
-unsafe fn exchange_nibbles(mut words: [__m256i; 8]) -> [__m256i; 8] {
-    // SAFETY: registers only.
-    unsafe {
-        let low_nibbles = _mm256_set1_epi8(0x0f);
-        let low_bytes = _mm256_set1_epi16(0x00ff);
-        for [i, j] in [[0, 1], [2, 3], [4, 5], [6, 7]] {
-            let (a, b) = (words[i], words[j]);
-            // The shifts move whole words: the mask removes what comes in from the next byte.
-            let b_low = _mm256_slli_epi16::<4>(_mm256_and_si256(b, low_nibbles));
-            let a_high = _mm256_and_si256(_mm256_srli_epi16::<4>(a), low_nibbles);
-            words[i] = _mm256_or_si256(_mm256_and_si256(a, low_nibbles), b_low);
-            words[j] = _mm256_or_si256(a_high, _mm256_andnot_si256(low_nibbles, b));
-        }
-        for [i, j] in [[0, 2], [1, 3], [4, 6], [5, 7]] {
-            let (a, b) = (words[i], words[j]);
-            let b_low = _mm256_slli_epi16::<8>(b);
-            words[i] = _mm256_or_si256(_mm256_and_si256(a, low_bytes), b_low);
-            words[j] =
-                _mm256_or_si256(_mm256_srli_epi16::<8>(a), _mm256_andnot_si256(low_bytes, b));
-        }
-        for [i, j] in [[0, 4], [1, 5], [2, 6], [3, 7]] {
-            let (a, b) = (words[i], words[j]);
-            words[i] = _mm256_blend_epi16::<0b1010_1010>(a, _mm256_slli_epi32::<16>(b));
-            words[j] = _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(a), b);
-        }
-        words
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn exchange_nibbles(mut words: [__m256i; 8]) -> [__m256i; 8] {
+    let low_nibbles = _mm256_set1_epi8(0x0f);
+    let low_bytes = _mm256_set1_epi16(0x00ff);
+    for [i, j] in [[0, 1], [2, 3], [4, 5], [6, 7]] {
+        let (a, b) = (words[i], words[j]);
+        // The shifts move whole words: the mask removes what comes in from the next byte.
+        let b_low = _mm256_slli_epi16::<4>(_mm256_and_si256(b, low_nibbles));
+        let a_high = _mm256_and_si256(_mm256_srli_epi16::<4>(a), low_nibbles);
+        words[i] = _mm256_or_si256(_mm256_and_si256(a, low_nibbles), b_low);
+        words[j] = _mm256_or_si256(a_high, _mm256_andnot_si256(low_nibbles, b));
     }
+    for [i, j] in [[0, 2], [1, 3], [4, 6], [5, 7]] {
+        let (a, b) = (words[i], words[j]);
+        let b_low = _mm256_slli_epi16::<8>(b);
+        words[i] = _mm256_or_si256(_mm256_and_si256(a, low_bytes), b_low);
+        words[j] = _mm256_or_si256(_mm256_srli_epi16::<8>(a), _mm256_andnot_si256(low_bytes, b));
+    }
+    for [i, j] in [[0, 4], [1, 5], [2, 6], [3, 7]] {
+        let (a, b) = (words[i], words[j]);
+        words[i] = _mm256_blend_epi16::<0b1010_1010>(a, _mm256_slli_epi32::<16>(b));
+        words[j] = _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(a), b);
+    }
+    words
 }
 
 /// Regroups all whole blocks of 64 inputs of `columns`, starting with the first; returns how many
 /// inputs it regrouped. Reads at most eight words of each row.
-#[inline(always)]
-pub(super) unsafe fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
     streams: &mut [[u8; BYTES]; COLUMNS],
     row_of: impl Fn(usize) -> &'a [u8],
     columns: &Range<usize>,
@@ -116,7 +121,7 @@ pub(super) unsafe fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
     let mut block = [[[0u32; 8]; 8]; 8];
     for first in (0..whole).step_by(64) {
         for (eighth, block) in block.iter_mut().enumerate() {
-            // SAFETY: the caller vouches for the CPU.
+            // SAFETY: each row of `block` has room for eight words.
             unsafe {
                 let rows = std::array::from_fn(|i| {
                     let row = row_of(inputs.start + first + 8 * eighth + i);
@@ -135,8 +140,7 @@ pub(super) unsafe fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
                 // SAFETY: each row has four words from there on.
                 let four = unsafe { four_columns(rows) };
                 for (i, found) in four.into_iter().enumerate().take(words.len() - word) {
-                    // SAFETY: the caller vouches for the CPU.
-                    unsafe { store(streams, 8 * (word + i) + output, first / 2, found) }
+                    store(streams, 8 * (word + i) + output, first / 2, found);
                 }
             }
         }
@@ -145,8 +149,9 @@ pub(super) unsafe fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
 }
 
 /// Up to eight words, the rest zero.
-#[inline(always)]
-unsafe fn load_words(bytes: &[u8]) -> __m256i {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn load_words(bytes: &[u8]) -> __m256i {
     // SAFETY: eight words are read, from `bytes` if it is long enough, otherwise from `words`.
     unsafe {
         if bytes.len() >= 32 {
@@ -159,22 +164,19 @@ unsafe fn load_words(bytes: &[u8]) -> __m256i {
 }
 
 /// Decodes eight columns side by side.
-#[inline(always)]
-pub(super) unsafe fn eight_columns<'a, T: Number, const STRIDE: usize>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn eight_columns<'a, T: Number, const STRIDE: usize>(
     codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
     out: &mut [T],
 ) {
     let EightColumns { bits, words: words_of, groups, factors: [scales, zeros] } = codes;
-    // SAFETY: registers only.
-    let (mask, shift) = unsafe {
-        let mask = (u32::MAX >> (32 - bits)).cast_signed();
-        (_mm256_set1_epi32(mask), _mm_cvtsi32_si128(bits.cast_signed()))
-    };
+    let mask = _mm256_set1_epi32((u32::MAX >> (32 - bits)).cast_signed());
+    let shift = _mm_cvtsi32_si128(bits.cast_signed());
     let per_word = 32 / bits as usize;
     let rows = groups.chunks(per_word).zip(out.chunks_mut(EIGHT * per_word));
     for (row, (groups, out)) in rows.enumerate() {
-        // SAFETY: the slice is read within its bounds; the caller vouches for the CPU.
-        let mut words = unsafe { load_words(words_of(row)) };
+        let mut words = load_words(words_of(row));
         for (group, out) in groups.iter().zip(out.as_chunks_mut::<EIGHT>().0) {
             let at = u32::from_le_bytes(*group) as usize * STRIDE;
             let (scales, zeros) = (&scales[at..at + EIGHT], &zeros[at..at + EIGHT]);
@@ -183,7 +185,7 @@ pub(super) unsafe fn eight_columns<'a, T: Number, const STRIDE: usize>(
                 let code = _mm256_cvtepi32_ps(_mm256_and_si256(words, mask));
                 let above = _mm256_sub_ps(code, _mm256_loadu_ps(zeros.as_ptr()));
                 let value = _mm256_mul_ps(above, _mm256_loadu_ps(scales.as_ptr()));
-                T::store8(out.as_mut_ptr(), value);
+                store8(out.as_mut_ptr(), value);
                 words = _mm256_srl_epi32(words, shift);
             }
         }

@@ -1,7 +1,9 @@
 //! x86-64 with AVX2, F16C and FMA.
 //!
 //! Vectors do not leave this folder: the rest of the crate sees only the functions of an [`Isa`],
-//! which take slices.
+//! which take slices. Functions of registers and references have `#[target_feature]`, so they are
+//! safe to call from one another. Functions of pointers are `#[inline(always)]` instead: they
+//! become part of their callers, and are compiled with the callers' instructions.
 #![allow(unsafe_code)] // Intrinsics; an [`Avx2`] exists only where the CPU has them.
 
 use std::ops::Range;
@@ -31,9 +33,7 @@ mod table16;
 mod transpose;
 mod vector;
 
-pub use lanes::Lanes;
 use numbers::{even, half, odd, scaled_words16, scaled_words16_from, scaled16, signed8, unsigned8};
-pub(super) use slices::prefetch;
 use table16::{Table16, crossed, crossed_nibbles32};
 
 /// Whether this CPU has what the level needs.
@@ -56,7 +56,7 @@ pub(super) unsafe fn run<K: Task>(task: K) -> K::Output {
 
 /// Stands for the instructions within a task. Only [`run`] makes one.
 #[derive(Clone, Copy)]
-pub(super) struct Avx2(());
+struct Avx2(());
 
 impl Isa for Avx2 {
     type Vector = vector::Register;
@@ -75,6 +75,11 @@ impl Isa for Avx2 {
     fn narrow<T: Number>(self, values: &[f32], out: &mut [T]) {
         // SAFETY: the CPU has the instructions.
         unsafe { slices::narrow(values, out) }
+    }
+
+    #[inline(always)]
+    fn prefetch<T>(self, out: &[T]) {
+        slices::prefetch(out);
     }
 
     #[inline(always)]
@@ -207,53 +212,15 @@ impl Isa for Avx2 {
     }
 }
 
-/// Each block form is the function of the same name in a file of `blocks`.
-macro_rules! block_forms {
-    ($($file:ident::$name:ident($bytes:literal => $elements:literal $(, $argument:ident: $type:ty)*);)*) => {
-        impl BlockForms for Avx2 {
-            $(#[inline(always)]
-            fn $name<T: Number>(
-                self,
-                block: &[u8; $bytes],
-                $($argument: $type,)*
-                out: &mut [T; $elements],
-                _: impl FnOnce(&mut [f32; $elements]),
-            ) {
-                // SAFETY: the CPU has the instructions.
-                unsafe { blocks::$file::$name(block, $($argument,)* out) }
-            })*
-        }
-    };
-}
-
-block_forms! {
-    simple::q4_0(18 => 32);
-    simple::q4_1(20 => 32);
-    simple::q5_0(22 => 32);
-    simple::q5_1(24 => 32);
-    simple::q8_0(34 => 32);
-    simple::q8_1(36 => 32);
-    simple::apr_q4(18 => 32);
-    bits::q1_0(18 => 128);
-    bits::q2_0(18 => 64);
-    codebook::iq4_nl(18 => 32, steps: &[i8; 16]);
-    codebook::iq4_xs(136 => 256, steps: &[i8; 16]);
-    k_minimum::q2_k(84 => 256);
-    k_minimum::q4_k(144 => 256, scales: [[u8; 8]; 2]);
-    k_minimum::q5_k(176 => 256, scales: [[u8; 8]; 2]);
-    k_signed::q3_k(110 => 256, scales: [u8; 16]);
-    k_signed::q6_k(210 => 256);
-    k_signed::q8_k(292 => 256, scale: f32);
-    ternary::tq1_0(54 => 256);
-    ternary::tq2_0(66 => 256);
-    fp4::mxfp4(17 => 32, numbers: &[i8; 16], scale: f32, finished: &[u8; 32]);
-    fp4::nvfp4(36 => 64, numbers: &[i8; 16], scales: [f32; 4], finished: [&[u8; 32]; 4]);
-    fp4::nvfp4_times(36 => 64, numbers: &[i8; 16], scales: [f32; 4], factor: f32);
-    iq1::iq1_s(50 => 256, grid: &'static [[u8; 8]; 2048]);
-    iq1::iq1_m(56 => 256, grid: &'static [[u8; 8]; 2048], scale: f32);
-    iq2::iq2_xxs(66 => 256, grid: &'static [[u8; 8]; 256]);
-    iq2::iq2_xs(74 => 256, grid: &'static [[u8; 8]; 512]);
-    iq2::iq2_s(82 => 256, grid: &'static [[u8; 8]; 1024]);
-    iq3::iq3_xxs(98 => 256, magnitudes: [f32; 8], grid: &'static [[u8; 4]; 256], numbers: &'static [[f32; 4]; 256]);
-    iq3::iq3_s(110 => 256, magnitudes: [f32; 8], grid: &'static [[u8; 4]; 512], numbers: &'static [[f32; 4]; 512]);
-}
+block_forms_of!(Avx2 {
+    simple: q4_0, q4_1, q5_0, q5_1, q8_0, q8_1, apr_q4;
+    bits: q1_0, q2_0;
+    codebook: iq4_nl, iq4_xs;
+    k_minimum: q2_k, q4_k, q5_k;
+    k_signed: q3_k, q6_k, q8_k;
+    ternary: tq1_0, tq2_0;
+    fp4: mxfp4, nvfp4, nvfp4_times;
+    iq1: iq1_s, iq1_m;
+    iq2: iq2_xxs, iq2_xs, iq2_s;
+    iq3: iq3_xxs, iq3_s;
+});

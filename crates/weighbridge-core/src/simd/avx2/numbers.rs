@@ -1,12 +1,17 @@
 //! Integers in registers, converted to numbers and written to memory.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use crate::simd::Number;
+use crate::simd::avx2::lanes::{store_woven16, store16};
 
 /// The half-precision number in the first two bytes at `at`, widened; every NaN becomes the
 /// plain quiet one.
+///
+/// # Safety
+///
+/// Two bytes may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn half(at: *const u8) -> f32 {
     // SAFETY: two bytes may be read.
@@ -18,36 +23,40 @@ pub(in crate::simd::avx2) unsafe fn half(at: *const u8) -> f32 {
 }
 
 /// The lowest eight of `bytes`, unsigned, as numbers.
-#[inline(always)]
-pub(in crate::simd::avx2) unsafe fn unsigned8(bytes: __m128i) -> __m256 {
-    // SAFETY: registers only.
-    unsafe { _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)) }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd::avx2) fn unsigned8(bytes: __m128i) -> __m256 {
+    _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes))
 }
 
 /// The lowest eight of `bytes`, signed, as numbers.
-#[inline(always)]
-pub(in crate::simd::avx2) unsafe fn signed8(bytes: __m128i) -> __m256 {
-    // SAFETY: registers only.
-    unsafe { _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)) }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd::avx2) fn signed8(bytes: __m128i) -> __m256 {
+    _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes))
 }
 
 /// The first, third, .. of sixteen signed words as numbers.
 ///
 /// Multiplying by one and zero extends the sign on a unit that shifts and shuffles leave free.
-#[inline(always)]
-pub(in crate::simd::avx2) unsafe fn even(words: __m256i) -> __m256 {
-    // SAFETY: registers only.
-    unsafe { _mm256_cvtepi32_ps(_mm256_madd_epi16(words, _mm256_set1_epi32(1))) }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd::avx2) fn even(words: __m256i) -> __m256 {
+    _mm256_cvtepi32_ps(_mm256_madd_epi16(words, _mm256_set1_epi32(1)))
 }
 
 /// The second, fourth, .. of sixteen signed words as numbers.
-#[inline(always)]
-pub(in crate::simd::avx2) unsafe fn odd(words: __m256i) -> __m256 {
-    // SAFETY: registers only.
-    unsafe { _mm256_cvtepi32_ps(_mm256_srai_epi32::<16>(words)) }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd::avx2) fn odd(words: __m256i) -> __m256 {
+    _mm256_cvtepi32_ps(_mm256_srai_epi32::<16>(words))
 }
 
 /// Writes sixteen signed words times `scale` to `at..at + 16`.
+///
+/// # Safety
+///
+/// Sixteen numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn scaled_words16<T: Number>(
     at: *mut T,
@@ -57,12 +66,16 @@ pub(in crate::simd::avx2) unsafe fn scaled_words16<T: Number>(
     // SAFETY: the caller's promise is passed on.
     unsafe {
         let (even, odd) = (even(words), odd(words));
-        T::store_woven16(at, _mm256_mul_ps(even, scale), _mm256_mul_ps(odd, scale));
+        store_woven16(at, _mm256_mul_ps(even, scale), _mm256_mul_ps(odd, scale));
     }
 }
 
 /// Writes sixteen signed words times `scale` plus `minimum`, rounded after each step, to
 /// `at..at + 16`.
+///
+/// # Safety
+///
+/// Sixteen numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn scaled_words16_from<T: Number>(
     at: *mut T,
@@ -73,17 +86,21 @@ pub(in crate::simd::avx2) unsafe fn scaled_words16_from<T: Number>(
     // SAFETY: the caller's promise is passed on.
     unsafe {
         let value = |lanes| _mm256_add_ps(_mm256_mul_ps(lanes, scale), minimum);
-        T::store_woven16(at, value(even(words)), value(odd(words)));
+        store_woven16(at, value(even(words)), value(odd(words)));
     }
 }
 
 /// Writes sixteen signed bytes times `scale` to `at..at + 16`.
+///
+/// # Safety
+///
+/// Sixteen numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn scaled16<T: Number>(at: *mut T, bytes: __m128i, scale: __m256) {
     // SAFETY: the caller's promise is passed on.
     unsafe {
         let low = _mm256_mul_ps(signed8(bytes), scale);
         let high = _mm256_mul_ps(signed8(_mm_srli_si128::<8>(bytes)), scale);
-        T::store16(at, low, high);
+        store16(at, low, high);
     }
 }

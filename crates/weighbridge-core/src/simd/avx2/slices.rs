@@ -1,27 +1,30 @@
 //! Whole slices.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::scaled16;
 use crate::simd::Number;
+use crate::simd::avx2::lanes::{any_nan, store8};
 
 /// Rounds each of `values` to `out`'s type.
-#[inline(always)]
-pub(super) unsafe fn narrow<T: Number>(values: &[f32], out: &mut [T]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn narrow<T: Number>(values: &[f32], out: &mut [T]) {
     let ((values, rest), (out, rest_out)) = (values.as_chunks::<8>(), out.as_chunks_mut::<8>());
     for (values, out) in values.iter().zip(out) {
         // SAFETY: eight are read, eight are written.
         unsafe {
-            T::store8(out.as_mut_ptr(), T::any_nan(_mm256_loadu_ps(values.as_ptr())));
+            store8(out.as_mut_ptr(), any_nan::<T>(_mm256_loadu_ps(values.as_ptr())));
         }
     }
     rest_out.iter_mut().zip(rest).for_each(|(o, &value)| *o = T::narrow(value));
 }
 
 /// Signed bytes times a scale, sixteen at a time; returns how many bytes it took.
-#[inline(always)]
-pub(super) unsafe fn scaled_bytes<T: Number>(scale: f32, bytes: &[u8], out: &mut [T]) -> usize {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn scaled_bytes<T: Number>(scale: f32, bytes: &[u8], out: &mut [T]) -> usize {
     let (bytes, out) = (bytes.as_chunks::<16>().0, out.as_chunks_mut::<16>().0);
     // SAFETY: sixteen are read, sixteen are written.
     unsafe {

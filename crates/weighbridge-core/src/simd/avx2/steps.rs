@@ -1,5 +1,5 @@
 //! The nearest of sixteen steps for 32 numbers: their buckets and steps are looked up as bytes.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -7,8 +7,9 @@ use super::super::steps::Steps;
 
 /// Doubled numbers, which are below 2^31, as steps. Bytes lie as packing leaves them: four of each
 /// vector in turn, twice.
-#[inline(always)]
-unsafe fn packed(twice: [__m256; 4], steps: &Steps) -> __m256i {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn packed(twice: [__m256; 4], steps: &Steps) -> __m256i {
     // SAFETY: the CPU has the instructions, and the tables have 16 bytes.
     unsafe {
         let [a, b, c, d] = twice;
@@ -35,36 +36,35 @@ unsafe fn packed(twice: [__m256; 4], steps: &Steps) -> __m256i {
 }
 
 /// The next whole number downwards.
-#[inline(always)]
-unsafe fn whole(of: __m256) -> __m256i {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn whole(of: __m256) -> __m256i {
     const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
-    // SAFETY: the CPU has the instructions.
-    unsafe { _mm256_cvttps_epi32(_mm256_round_ps::<DOWN>(of)) }
+    _mm256_cvttps_epi32(_mm256_round_ps::<DOWN>(of))
 }
 
 /// Four bytes of each half, from `FIRST` on, with their signs.
-#[inline(always)]
-unsafe fn widened<const FIRST: i32>(bytes: __m256i) -> __m256 {
-    // SAFETY: the CPU has the instructions.
-    unsafe {
-        // Each becomes the highest byte of its lane.
-        let [a, b, c, d] = const {
-            let rest = 0x0080_8080;
-            [
-                FIRST << 24 | rest,
-                (FIRST + 1) << 24 | rest,
-                (FIRST + 2) << 24 | rest,
-                (FIRST + 3) << 24 | rest,
-            ]
-        };
-        let highest = _mm256_shuffle_epi8(bytes, _mm256_setr_epi32(a, b, c, d, a, b, c, d));
-        _mm256_cvtepi32_ps(_mm256_srai_epi32::<24>(highest))
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn widened<const FIRST: i32>(bytes: __m256i) -> __m256 {
+    // Each becomes the highest byte of its lane.
+    let [a, b, c, d] = const {
+        let rest = 0x0080_8080;
+        [
+            FIRST << 24 | rest,
+            (FIRST + 1) << 24 | rest,
+            (FIRST + 2) << 24 | rest,
+            (FIRST + 3) << 24 | rest,
+        ]
+    };
+    let highest = _mm256_shuffle_epi8(bytes, _mm256_setr_epi32(a, b, c, d, a, b, c, d));
+    _mm256_cvtepi32_ps(_mm256_srai_epi32::<24>(highest))
 }
 
 /// What the nearest steps stand for.
-#[inline(always)]
-pub(super) unsafe fn values(twice: [__m256; 4], steps: &Steps) -> [__m256; 4] {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn values(twice: [__m256; 4], steps: &Steps) -> [__m256; 4] {
     // SAFETY: the CPU has the instructions, and the table has 16 bytes.
     unsafe {
         let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(steps.values.as_ptr().cast()));
@@ -74,8 +74,9 @@ pub(super) unsafe fn values(twice: [__m256; 4], steps: &Steps) -> [__m256; 4] {
 }
 
 /// The nearest steps, in order.
-#[inline(always)]
-pub(super) unsafe fn codes(twice: [__m256; 4], steps: &Steps) -> [u8; 32] {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn codes(twice: [__m256; 4], steps: &Steps) -> [u8; 32] {
     let mut codes = [0; 32];
     // SAFETY: the CPU has the instructions, and there is room for 32.
     unsafe {

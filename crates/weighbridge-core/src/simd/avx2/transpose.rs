@@ -1,14 +1,16 @@
 //! Squares of a matrix, transposed in registers.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
-use super::prefetch;
+use super::slices::prefetch;
+use crate::simd::avx2::lanes::is_16_bit;
 use crate::simd::{Number, Sides};
 
 /// Transposes all whole squares of eight by eight; returns how many rows and columns they cover.
-#[inline(always)]
-pub(super) unsafe fn squares<T: Number>(sides: Sides, from: &[T], to: &mut [T]) -> (usize, usize) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn squares<T: Number>(sides: Sides, from: &[T], to: &mut [T]) -> (usize, usize) {
     let Sides { rows, columns, from: from_stride, to: to_stride } = sides;
     if rows == 0 || columns == 0 {
         return (0, 0);
@@ -27,7 +29,7 @@ pub(super) unsafe fn squares<T: Number>(sides: Sides, from: &[T], to: &mut [T]) 
             unsafe {
                 let from = from.add(row * from_stride + column);
                 let to = to.add(column * to_stride + row);
-                match T::IS_16_BIT {
+                match is_16_bit::<T>() {
                     true => square_of_words(from.cast(), from_stride, to.cast(), to_stride),
                     false => square_of_singles(from.cast(), from_stride, to.cast(), to_stride),
                 }
@@ -37,6 +39,11 @@ pub(super) unsafe fn squares<T: Number>(sides: Sides, from: &[T], to: &mut [T]) 
     (rows / 8 * 8, columns / 8 * 8)
 }
 
+/// Eight by eight words of sixteen bits.
+///
+/// # Safety
+///
+/// Eight rows of eight may be read from `from` and written to `to`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn square_of_words(from: *const u16, from_stride: usize, to: *mut u16, to_stride: usize) {
     // SAFETY: eight rows of eight are read and written.
@@ -62,6 +69,11 @@ unsafe fn square_of_words(from: *const u16, from_stride: usize, to: *mut u16, to
     }
 }
 
+/// Eight by eight words of 32 bits.
+///
+/// # Safety
+///
+/// Eight rows of eight may be read from `from` and written to `to`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn square_of_singles(from: *const f32, from_stride: usize, to: *mut f32, to_stride: usize) {
     // SAFETY: eight rows of eight are read and written.

@@ -79,6 +79,7 @@ impl Packing {
     }
 }
 
+#[inline(always)]
 #[allow(clippy::cast_possible_truncation)] // At most eight bits are left.
 fn low_bits(value: u32, bits: u32) -> u8 {
     (value & ((1 << bits) - 1)) as u8

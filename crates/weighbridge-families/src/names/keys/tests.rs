@@ -6,7 +6,9 @@ use serde_json::Value as Json;
 
 use super::title::{parts, title};
 use super::*;
-use crate::Model;
+use weighbridge_core::source::Source;
+
+use crate::testing::{metadata, numbers as stored_numbers, open};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/to-gguf")
@@ -18,21 +20,14 @@ fn json(path: impl AsRef<Path>) -> Option<Json> {
 }
 
 /// The metadata of a file in its order, without the tokenizer's, arrays read.
-fn written(model: &Model) -> Vec<(String, Value)> {
-    let own = |(key, value, source): (&str, &Value, &crate::source::Source)| {
-        let value = match value {
-            Value::Array(array) => Value::List(source.array(array).unwrap()),
-            value => value.clone(),
-        };
-        (key.to_owned(), value)
-    };
-    let mut all: Vec<_> = model.metadata().into_iter().map(own).collect();
+fn written(source: &Source) -> Vec<(String, Value)> {
+    let mut all = metadata(source);
     all.retain(|(key, _)| !key.starts_with("tokenizer."));
     all
 }
 
-fn parameters(model: &Model) -> Parameters {
-    let tensors = model.sources().iter().flat_map(|source| source.catalog().tensors.iter());
+fn parameters(source: &Source) -> Parameters {
+    let tensors = source.catalog().tensors.iter();
     let tensors: Vec<_> = tensors.map(|tensor| (&*tensor.name, tensor.shape.to_vec())).collect();
     Parameters::of(tensors.iter().map(|(name, shape)| (*name, &shape[..])))
 }
@@ -57,7 +52,7 @@ fn converted() -> Vec<(String, PathBuf)> {
 #[test]
 fn entries_are_those_of_the_converter() {
     for (family, file) in converted() {
-        let model = Model::open(&file).unwrap();
+        let model = open(&file);
         let expected = written(&model);
         let file_type = expected.iter().find(|(key, _)| key == "general.file_type").unwrap();
         let hf = file.parent().unwrap().join("hf");
@@ -79,22 +74,24 @@ fn entries_are_those_of_the_converter() {
     }
 }
 
+const FACTORS: [&str; 3] =
+    ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"];
+
+fn computed(config: &Json, name: &str) -> Option<Vec<f32>> {
+    let mut tensors = computed_tensors(config).into_iter();
+    tensors.find(|(known, _)| *known == name).map(|(_, numbers)| numbers)
+}
+
 #[test]
 fn rotary_factors_are_those_of_the_converter() {
     for (family, file) in converted() {
-        let model = Model::open(&file).unwrap();
+        let model = open(&file);
         let config = json(file.parent().unwrap().join("hf/config.json")).unwrap();
-        let stored = |name: &str| model.weight(name).ok().map(|weight| decoded(&weight));
-        let long = stored("rope_factors_long.weight").zip(stored("rope_factors_short.weight"));
-        assert_eq!(rope_factors(&config), stored("rope_freqs.weight"), "{family}");
-        assert_eq!(long_rope_factors(&config), long, "{family}");
+        let stored = |name: &str| stored_numbers(&model, name);
+        for name in FACTORS {
+            assert_eq!(computed(&config, name), stored(name), "{family}");
+        }
     }
-}
-
-fn decoded(weight: &crate::Weight) -> Vec<f32> {
-    let mut numbers = vec![0.0; weight.len()];
-    weight.decode_into(&mut numbers).unwrap();
-    numbers
 }
 
 /// The entries of a row of the goldens.
@@ -150,9 +147,9 @@ fn what_configs_leave_out_is_filled_in() {
             wrong.push(format!("{}:\n{found:?}\n{:?}", row["name"], expected(&row)));
         }
         let numbers = |name: &str| row["tensors"].get(name).map(numbers);
-        let long = numbers("rope_factors_long.weight").zip(numbers("rope_factors_short.weight"));
-        assert_eq!(rope_factors(&row["config"]), numbers("rope_freqs.weight"), "{}", row["name"]);
-        assert_eq!(long_rope_factors(&row["config"]), long, "{}", row["name"]);
+        for name in FACTORS {
+            assert_eq!(computed(&row["config"], name), numbers(name), "{}", row["name"]);
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

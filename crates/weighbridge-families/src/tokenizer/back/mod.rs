@@ -17,8 +17,6 @@ mod metadata;
 mod piece_file;
 mod pieces;
 mod special;
-#[cfg(test)]
-mod tests;
 mod tokens;
 mod unigram;
 mod word_pieces;

@@ -34,6 +34,9 @@ enum Part {
     Token(u64),
 }
 
+/// What is done to the text.
+type Normalize = Box<dyn Fn(&str) -> String>;
+
 /// The ids of the text, with those that are put around it; none where some step is not known.
 pub(super) fn ids(
     files: &Files<'_>,

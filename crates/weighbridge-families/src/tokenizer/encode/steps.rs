@@ -4,9 +4,7 @@ use serde_json::Value as Json;
 
 use super::pattern::Pattern;
 use super::words;
-use super::{Part, bytes};
-
-pub(super) type Normalize = Box<dyn Fn(&str) -> String>;
+use super::{Normalize, Part, bytes};
 
 /// What a normalizer does to the text, in which every letter is composed and decomposed alike.
 pub(super) fn normalizer(normalizer: &Json) -> Option<Normalize> {

@@ -3,8 +3,7 @@
 use regex::Regex;
 use serde_json::Value as Json;
 
-use super::Part;
-use super::steps::Normalize;
+use super::{Normalize, Part};
 use crate::tokenizer::vocabulary::Vocabulary;
 
 /// BERT's own normalizer, for a text in which no letter has an accent that is part of it.

@@ -79,7 +79,6 @@ impl HubAddress {
     }
 
     /// Reads an address. `None` for one that is not of the Hub at this endpoint.
-    #[must_use]
     pub fn parse(typed: &str, endpoint: &Url) -> Option<Result<Self>> {
         if let Some(rest) = typed.strip_prefix(SCHEME) {
             return Some(Self::of_name(rest).ok_or_else(|| not_a_name(typed)));
@@ -155,21 +154,16 @@ impl HubAddress {
     }
 
     /// The revision that is meant.
-    #[must_use]
     pub fn revision(&self) -> &str {
         self.revision.as_deref().unwrap_or("main")
     }
 
     /// As it is typed, with another path.
     pub(super) fn shown(&self, path: &Path) -> String {
-        let kind = match self.kind {
-            RepositoryKind::Model => String::new(),
-            kind => format!("{}/", kind.word()),
-        };
         let revision = self.revision.as_ref().map(|rev| format!("@{}", rev.replace('/', "%2F")));
         let path: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
         let path = if path.is_empty() { String::new() } else { format!("/{}", path.join("/")) };
-        format!("{SCHEME}{kind}{}{}{path}", self.id, revision.unwrap_or_default())
+        format!("{SCHEME}{}{}{path}", self.shown_id(), revision.unwrap_or_default())
     }
 }
 

@@ -50,13 +50,11 @@ impl Environment {
     }
 
     /// The address of the Hub.
-    #[must_use]
     pub fn endpoint(&self) -> &Url {
         &self.endpoint
     }
 
     /// Another cache, or none.
-    #[must_use]
     pub fn cache(mut self, folder: Option<&Path>) -> Self {
         self.cache = folder.map(Path::to_owned);
         self

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::{EntryKind, FileAccess, Folder, FolderEntry, LocalFolder, ReadAt, Result};
 
@@ -14,6 +14,7 @@ use super::repository::Repository;
 use super::tree::{Entry, Tree};
 use crate::runtime;
 use crate::settings::Remote;
+use crate::stop::lock;
 use crate::web::answer::Pin;
 use crate::web::client::Client;
 use crate::web::fault::Fault;
@@ -65,10 +66,7 @@ impl HubFolder {
     }
 
     fn contents(&self) -> Result<&Contents, Fault> {
-        let find = || match self.offline {
-            true => self.local(),
-            false => self.listed(),
-        };
+        let find = || if self.offline { self.local() } else { self.listed() };
         self.contents.get_or_init(find).as_ref().map_err(Clone::clone)
     }
 
@@ -131,8 +129,7 @@ impl HubFolder {
     }
 
     fn known(&self, path: &Path) -> Option<Arc<dyn ReadAt>> {
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        opened.get(path).cloned()
+        lock(&self.opened).get(path).cloned()
     }
 }
 
@@ -188,8 +185,7 @@ impl Folder for HubFolder {
             return Ok(known);
         }
         let file = self.open_listed(&path, tree.get(&path)?, tree, local.as_ref())?;
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        opened.insert(path, file.clone());
+        lock(&self.opened).insert(path, file.clone());
         Ok(file)
     }
 }

@@ -38,12 +38,8 @@ impl Repository {
 
     /// Its page, where people accept terms.
     pub(super) fn page(&self) -> String {
-        let kind = match self.address.kind {
-            RepositoryKind::Model => String::new(),
-            kind => format!("{}/", kind.word()),
-        };
         let endpoint = self.endpoint.as_str().trim_end_matches('/');
-        format!("{endpoint}/{kind}{}", self.address.id)
+        format!("{endpoint}/{}", self.address.shown_id())
     }
 
     /// Which commit a revision is.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::{EntryKind, FolderEntry};
 use reqwest::Url;
@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::repository::Repository;
 use crate::guess;
+use crate::stop::lock;
 use crate::web::client::Client;
 use crate::web::document::Document;
 use crate::web::fault::Fault;
@@ -121,7 +122,7 @@ impl Tree {
             return first;
         }
         let folder = path.parent().unwrap_or(Path::new(""));
-        let mut headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut headers = lock(&self.headers);
         let known = headers.entry(folder.to_owned()).or_insert_with(|| self.headers_in(folder));
         known.map_or(first, |header| 0..header.min(len))
     }
@@ -132,7 +133,7 @@ impl Tree {
         for entry in self.list(folder) {
             let name = entry.name.to_string_lossy();
             match entry.kind {
-                EntryKind::File(len) if guess::is_index(&name) => {
+                EntryKind::File(len) if weighbridge_containers::is_index(&name) => {
                     index = index.max(Some(len));
                 }
                 EntryKind::File(_) if guess::is_shard(&name) => shards += 1,

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use super::quotients::quotients;
-use crate::group_codes::{bytes, largest, nibbles};
-use crate::precision::Precision;
+use crate::arithmetic::group_codes::{bytes, largest, nibbles};
+use crate::arithmetic::precision::Precision;
 use crate::simd::small_floats::e4m3;
 use crate::simd::{Isa, Task, to_e2m1, to_e4m3};
 

@@ -4,20 +4,20 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use smallvec::smallvec;
-
 use super::Codes;
 use super::coding::{
     Bytes, Coding, Encode, Floats, Mxfp4, Mxfp8, Nibbles, Nvfp4, Shifted, global_scale, zero_at,
 };
-use crate::catalog::Shape;
-use crate::decode_again::{Coded, CodesOf};
+use crate::arithmetic::decode_again::Coded;
+use crate::arithmetic::matrix::{self, Arithmetic, Factor, Packing};
+use crate::arithmetic::precision::{Precision, width};
+use crate::compressed::layout::Kind;
+use crate::compressed::module::codes;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::precision::{Precision, width};
+use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, Largest, WeightEncoder};
 use crate::simd;
 use crate::simd::small_floats::{e4m3, e8m0};
-use crate::{EncodedTensor, Encoder, Groups, Largest, SameLevels, WeightEncoder};
 
 impl Codes {
     /// Bits of a code.
@@ -28,15 +28,19 @@ impl Codes {
         }
     }
 
-    /// What they are when they are read again.
-    fn stand_for(self) -> CodesOf {
-        match self {
-            Self::Floats | Self::Mxfp8 => CodesOf::Floats8,
-            Self::Bytes => CodesOf::Bytes(0),
-            Self::Words8 => CodesOf::Bytes(128),
-            Self::Words4 | Self::Words4Zero => CodesOf::Nibbles,
-            Self::Mxfp4 | Self::Nvfp4 => CodesOf::Floats4,
-        }
+    /// What they stand for, the zero point of all, and the step between them.
+    fn stand_for(self) -> (matrix::Codes, f32, Option<f32>) {
+        let (kind, step) = match self {
+            Self::Floats | Self::Mxfp8 => (Kind::Float(DType::F8_E4M3), None),
+            Self::Bytes => (Kind::Byte, Some(1.0)),
+            // Bytes without a sign are decoded faster.
+            Self::Words8 => {
+                return (matrix::Codes::new(Packing::Bytes, f32::from), 128.0, Some(1.0));
+            }
+            Self::Words4 | Self::Words4Zero => (Kind::Packed(4, Packing::LowNibbles), Some(1.0)),
+            Self::Mxfp4 | Self::Nvfp4 => (Kind::E2m1 { global: false }, Some(1.0)),
+        };
+        (codes(kind), 0.0, step)
     }
 
     /// What configs call the kind of number.
@@ -133,27 +137,23 @@ impl<P: Precision> Encoder for GroupEncoder<P> {
         }
         let module = name.strip_suffix("weight").ok_or("it is not called `weight`")?;
         let (groups, bits) = (columns / group, self.codes.bits());
-        let tensor = |(last, dtype): (&str, DType), shape: Shape, groups| EncodedTensor {
-            name: format!("{module}{last}"),
-            stored: dtype.into(),
-            bytes: shape.iter().product::<u64>() * width(dtype),
-            shape,
-            groups,
+        let tensor = |(last, dtype): (&str, DType), shape: &[u64], groups| {
+            EncodedTensor::of(format!("{module}{last}"), dtype, shape, groups)
         };
         let (of_group, codes) = (self.scale_width(), self.codes.stored());
         let row = columns * bits / 8 / width(codes.1);
         let each = |bytes| Groups::Of { elements: group, bytes };
         let scales = ("weight_scale", self.codes.scales().unwrap_or(P::DTYPE));
         let mut all = vec![
-            tensor(codes, smallvec![rows, row], each(group * bits / 8)),
-            tensor(scales, smallvec![rows, groups], each(of_group)),
+            tensor(codes, &[rows, row], each(group * bits / 8)),
+            tensor(scales, &[rows, groups], each(of_group)),
         ];
         all.extend(self.codes.last().iter().map(|&(last, dtype)| match dtype {
-            DType::I64 => tensor((last, dtype), smallvec![2], Groups::Once),
-            DType::F32 => tensor((last, dtype), smallvec![1], Groups::Once),
+            DType::I64 => tensor((last, dtype), &[2], Groups::Once),
+            DType::F32 => tensor((last, dtype), &[1], Groups::Once),
             _ => {
                 let words = Groups::Of { elements: 8 * columns, bytes: groups * 4 };
-                tensor((last, dtype), smallvec![rows.div_ceil(8), groups], words)
+                tensor((last, dtype), &[rows.div_ceil(8), groups], words)
             }
         }));
         Ok(all)
@@ -161,7 +161,8 @@ impl<P: Precision> Encoder for GroupEncoder<P> {
 
     fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
         let sides = [shape.first(), shape.last()].map(|side| side.copied().unwrap_or(0));
-        Box::new(GroupsOfWeight { of: self.clone(), sides })
+        let stand_for = self.codes.stand_for();
+        Box::new(GroupsOfWeight { of: self.clone(), sides, stand_for })
     }
 }
 
@@ -170,6 +171,8 @@ struct GroupsOfWeight<P> {
     of: GroupEncoder<P>,
     /// Rows and columns.
     sides: [u64; 2],
+    /// What codes are when they are read again: see [`Codes::stand_for`].
+    stand_for: (matrix::Codes, f32, Option<f32>),
 }
 
 impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
@@ -199,19 +202,18 @@ impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
         }
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, scales, last @ ..] = encoded else { return Ok(false) };
-        let scales = self.scales_of(scales, last)?;
-        let group = self.of.group_of(self.sides[1]);
-        let group = usize::try_from(group).unwrap_or(usize::MAX);
-        let coded = Coded { of: self.of.codes.stand_for(), group, codes, scales: &scales };
-        coded.decode(out, levels);
+        let (stand_for, zero, step) = &self.stand_for;
+        let factors = &self.factors_of(scales, last, *zero)?[..];
+        let group = usize::try_from(self.of.group_of(self.sides[1])).unwrap_or(usize::MAX);
+        let arithmetic = match self.of.codes.kind() {
+            "int" => Arithmetic::MinusTimes,
+            _ => Arithmetic::Times,
+        };
+        let coded =
+            Coded { codes: stand_for, arithmetic, group, bytes: codes, factors, step: *step };
+        coded.decode(&mut decoded.numbers, &mut decoded.levels);
         Ok(true)
     }
 }
@@ -226,7 +228,7 @@ struct Tile<'a> {
 
 impl<P: Precision> GroupsOfWeight<P> {
     /// The scale and the zero point of each group of a tile.
-    fn scales_of(&self, scales: &[u8], last: &[&[u8]]) -> Result<Vec<(f32, f32)>> {
+    fn factors_of(&self, scales: &[u8], last: &[&[u8]], zero: f32) -> Result<Vec<Factor>> {
         let global = match (&self.of.largest, self.of.codes) {
             (Some(largest), Codes::Nvfp4) => global_scale::<P>(largest()?),
             _ => 1.0,
@@ -241,8 +243,8 @@ impl<P: Precision> GroupsOfWeight<P> {
             _ => P::read(bytes),
         };
         let of = |(at, bytes): (usize, &[u8])| {
-            let zero = zeros.map_or(0.0, |zeros| zero_at(zeros, groups, at));
-            (scale(bytes), zero)
+            let offset = zeros.map_or(zero, |zeros| zero_at(zeros, groups, at));
+            Factor { scale: scale(bytes), offset }
         };
         Ok(scales.chunks_exact(width.max(1)).enumerate().map(of).collect())
     }

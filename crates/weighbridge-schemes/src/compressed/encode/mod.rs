@@ -15,19 +15,17 @@
 //! A scale of zero becomes T's epsilon, 1 (MX) or 0.125 (NVFP4). Layers whose columns are no whole groups are refused by
 //! llm-compressor until they are ignored: here they stay as they are.
 
-use super::super::fused_layers::Fused;
-use super::super::linear_choice::choose_linear;
-use super::super::precision::{Brain, Half, Single};
-use super::super::{Additions, Candidate, Chosen, Fate, Quantizer, Request};
+use crate::arithmetic::precision::{Brain, Half, Single};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::conventions::fused_layers::Fused;
+use crate::framework::conventions::linear_choice::choose_linear;
+use crate::framework::{Additions, Candidate, Chosen, Fate, Quantizer, Request};
 
 mod coding;
 mod encoder;
 mod quotients;
 mod settings;
-#[cfg(test)]
-mod tests;
 
 use encoder::GroupEncoder;
 

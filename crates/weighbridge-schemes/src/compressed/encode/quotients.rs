@@ -1,8 +1,8 @@
 //! The nearest E4M3 of quotients that are rounded to the weight's type first.
 
+use crate::arithmetic::group_codes::bytes;
+use crate::arithmetic::precision::Precision;
 use crate::dtype::DType;
-use crate::group_codes::bytes;
-use crate::precision::Precision;
 use crate::simd::{finite_to_e4m3, to_e4m3};
 
 /// Numbers that are rounded to bf16 before any of them is encoded.
@@ -65,7 +65,7 @@ fn normal_to_e4m3(value: u16) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::precision::{Brain, Half};
+    use crate::arithmetic::precision::{Brain, Half};
 
     #[test]
     fn both_ways_give_the_same_codes() {

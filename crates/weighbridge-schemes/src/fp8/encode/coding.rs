@@ -1,14 +1,17 @@
 //! Tiles of a weight in 8-bit floats: rows of blocks, or numbers that share one scale.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::BLOCK;
-use crate::decode_again::{Coded, CodesOf};
+use crate::arithmetic::decode_again::{Coded, scaled};
+use crate::arithmetic::group_codes::{bytes, largest};
+use crate::arithmetic::matrix::{Arithmetic, Codes, Factor, Packing};
 use crate::error::{Error, Result};
-use crate::group_codes::{bytes, largest};
+use crate::framework::{Decoded, WeightEncoder};
+use crate::simd::small_floats::e4m3;
 use crate::simd::{self, Isa, Task, finite_to_e4m3, to_e4m3};
-use crate::{SameLevels, WeightEncoder};
 
 /// What numbers are multiplied with, and what is stored.
 #[inline(always)]
@@ -43,27 +46,16 @@ impl WeightEncoder for Blocks {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, inverses] = encoded else { return Ok(false) };
         let columns = usize::try_from(self.columns).unwrap_or(usize::MAX).max(1);
         let (stripe, blocks) = (BLOCK.saturating_mul(columns), columns.div_ceil(BLOCK));
-        let stripes = out.chunks_mut(stripe).zip(codes.chunks(stripe));
+        let stripes = decoded.numbers.chunks_mut(stripe).zip(codes.chunks(stripe));
         for ((out, codes), inverses) in stripes.zip(inverses.chunks(4 * blocks)) {
-            let scales: Vec<(f32, f32)> = inverses
-                .as_chunks()
-                .0
-                .iter()
-                .map(|bytes| (f32::from_le_bytes(*bytes), 0.0))
-                .collect();
-            for (out, codes) in out.chunks_mut(columns).zip(codes.chunks(columns)) {
-                let coded = Coded { of: CodesOf::Floats8, group: BLOCK, codes, scales: &scales };
-                coded.decode(out, levels);
+            let scales = inverses.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+            let factors = &scaled(scales)[..];
+            for (out, bytes) in out.chunks_mut(columns).zip(codes.chunks(columns)) {
+                coded(BLOCK, bytes, factors).decode(out, &mut decoded.levels);
             }
         }
         Ok(true)
@@ -140,19 +132,20 @@ impl WeightEncoder for Whole {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, _] = encoded else { return Ok(false) };
         let [_, inverse] = scales(f32::from_bits(self.largest.load(Ordering::Relaxed)));
-        let (of, group) = (CodesOf::Floats8, codes.len());
-        Coded { of, group, codes, scales: &[(inverse, 0.0)] }.decode(out, levels);
+        let factors = [Factor { scale: inverse, offset: 0.0 }];
+        let coded = coded(codes.len(), codes, &factors);
+        coded.decode(&mut decoded.numbers, &mut decoded.levels);
         Ok(true)
     }
+}
+
+/// Codes in groups. Those of eight bits lie too differently far from each other to have steps.
+fn coded<'a>(group: usize, bytes: &'a [u8], factors: &'a [Factor]) -> Coded<'a> {
+    static FLOATS8: LazyLock<Codes> = LazyLock::new(|| Codes::new(Packing::Bytes, e4m3));
+    Coded { codes: &FLOATS8, arithmetic: Arithmetic::Times, group, bytes, factors, step: None }
 }
 
 /// Looks for the largest number.

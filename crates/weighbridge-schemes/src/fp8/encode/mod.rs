@@ -16,14 +16,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use smallvec::smallvec;
 
 use super::settings::METHODS;
-use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::linear_choice::choose_linear;
-use crate::{
+use crate::framework::conventions::linear_choice::choose_linear;
+use crate::framework::{
     Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Quantizer, Request, WeightEncoder,
 };
 
@@ -83,7 +81,7 @@ impl Quantizer for Way {
             weight.shape.len() == 2 && weight.shape.iter().any(|side| side % SIDE != 0)
         };
         let encoded = request.weights.iter().zip(&choice.fates);
-        let encoded = encoded.filter(|(_, fate)| matches!(fate, crate::Fate::Encode(_)));
+        let encoded = encoded.filter(|(_, fate)| matches!(fate, crate::framework::Fate::Encode(_)));
         let partial = encoded.map(|(weight, _)| weight).filter(is_partial).count();
         if *self == Self::Blocks && partial > 0 {
             choice.notes.push(format!(
@@ -136,25 +134,19 @@ impl Encoder for Way {
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
-        let tensor = |name: String, dtype: DType, shape: Shape, groups| EncodedTensor {
-            name,
-            stored: dtype.into(),
-            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            shape,
-            groups,
-        };
+        let tensor = EncodedTensor::of;
         let each = Groups::Of { elements: 1, bytes: 1 };
-        let codes = tensor(name.to_owned(), DType::F8_E4M3, shape.into(), each);
+        let codes = tensor(name.to_owned(), DType::F8_E4M3, shape, each);
         let blocks = columns.div_ceil(SIDE);
         let stripe = Groups::Of { elements: SIDE * columns, bytes: 4 * blocks };
-        let sides = smallvec![rows.div_ceil(SIDE), blocks];
+        let sides = [rows.div_ceil(SIDE), blocks];
         Ok(match self {
             Self::Blocks => {
-                vec![codes, tensor(format!("{name}_scale_inv"), DType::F32, sides, stripe)]
+                vec![codes, tensor(format!("{name}_scale_inv"), DType::F32, &sides, stripe)]
             }
             Self::Whole => {
                 let once = Groups::Once;
-                vec![codes, tensor(format!("{name}_scale"), DType::F32, smallvec![], once)]
+                vec![codes, tensor(format!("{name}_scale"), DType::F32, &[], once)]
             }
         })
     }
@@ -164,40 +156,5 @@ impl Encoder for Way {
             Self::Blocks => Box::new(Blocks { columns: shape.last().copied().unwrap_or(0) }),
             Self::Whole => Box::new(Whole::default()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Model;
-    use crate::testing::{chosen, holds_against, samples};
-    use crate::{QuantizeWishes, quantizer_of};
-
-    fn holds(layout: &str) {
-        let folder = samples("encoded-fp8");
-        for dtype in ["bf16", "f16", "f32"] {
-            let golden = folder.join(format!("{layout}-{dtype}"));
-            let source = folder.join(format!("source-{dtype}"));
-            let quantizer = quantizer_of("fp8", Some(layout)).unwrap();
-            holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
-        }
-    }
-
-    #[test]
-    fn blocks_are_those_of_transformers() {
-        holds("block");
-    }
-
-    #[test]
-    fn weights_with_one_scale_are_those_of_transformers() {
-        holds("tensor");
-    }
-
-    #[test]
-    fn partial_blocks_are_said() {
-        let model = Model::open(samples("encoded-fp8/source-bf16")).unwrap();
-        let chosen = chosen(&model, &Way::Blocks, &QuantizeWishes::default(), "").unwrap();
-        assert!(chosen.notes[0].starts_with("7 weights have sides"), "{:?}", chosen.notes);
     }
 }

@@ -6,7 +6,7 @@ use super::file_types::FileType;
 use super::rules::{self, Case};
 use super::{types, untouched};
 use crate::error::{Error, Result};
-use crate::{Candidate, Request};
+use crate::framework::{Candidate, Request};
 
 /// What is decided about all weights.
 pub(super) struct Decisions {

@@ -29,7 +29,7 @@ use crate::blocks::Block;
 use crate::catalog::Value;
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
-use crate::{
+use crate::framework::{
     Candidate, Chosen, Encoder, Even, Fate, Importance, QuantizeWishes, Quantizer, Request,
 };
 

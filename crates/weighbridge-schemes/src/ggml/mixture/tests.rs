@@ -1,7 +1,8 @@
 use super::*;
 use crate::dtype::DType;
+use crate::framework::testing::SCHEMES;
+use crate::framework::{Configs, Largest};
 use crate::ggml::mixture::all;
-use crate::{Configs, Largest};
 
 /// A model of some blocks: what the tests change is in the fields.
 struct Tried {
@@ -74,7 +75,8 @@ impl Tried {
         then(&Request {
             weights: &weights,
             metadata: &metadata,
-            configs: Configs::new(&[]),
+            configs: Configs::new(&[], SCHEMES),
+            takes_as_saved: &|_, _| false,
             wishes: &self.wishes,
             keeps: &|name| self.keeps.contains(&name),
             asked: &asked,

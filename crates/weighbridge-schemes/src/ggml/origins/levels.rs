@@ -1,8 +1,8 @@
 //! The levels that the numbers of a block could choose from.
 
 use super::{Choice, Scales, of_type};
-use crate::SameLevels;
 use crate::blocks::Block;
+use crate::framework::SameLevels;
 use crate::simd::{self, Isa, Task};
 
 /// Adds the levels of whole blocks, group by group; of types whose codes are chosen together,
@@ -28,14 +28,12 @@ impl Task for AddLevels<'_> {
         for block in self.bytes.chunks_exact(self.block.bytes as usize) {
             nearest.layout.read(block, &mut scales);
             for group in 0..groups {
-                let (scale, zero) = (scales.scales[group], scales.zeros[group]);
-                let [first, last] = nearest.numbers.ends();
-                let (first, last) = (first * scale + zero, last * scale + zero);
+                let own = nearest.levels(&scales, group, 0.0);
                 self.levels.push(SameLevels {
                     elements: nearest.group,
-                    step: nearest.numbers.middling() * scale.abs(),
-                    lowest: first.min(last),
-                    highest: first.max(last),
+                    step: nearest.numbers.middling() * scales.scales[group].abs(),
+                    lowest: own.lowest,
+                    highest: own.highest,
                 });
             }
         }

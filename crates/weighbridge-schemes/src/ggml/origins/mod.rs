@@ -11,10 +11,10 @@ use super::kernel::MOST_ELEMENTS;
 use super::{BlockRows, Maker};
 use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
 use crate::error::Result;
+use crate::framework::{Origins, RowRule, Rule};
 use crate::simd::near::EvenReach;
 use crate::simd::{self, Isa, Task};
 use crate::source::Staged;
-use crate::{Origins, RowRule, Rule};
 
 mod levels;
 #[cfg(test)]
@@ -240,18 +240,13 @@ impl Numbers {
 }
 
 impl BlockRows {
-    /// What is known about how codes were chosen.
-    pub(crate) fn origins(&self) -> Option<&dyn Origins> {
-        of_type(self.block.name).map(|_| self as &dyn Origins)
-    }
-
     fn is_by_importance(&self) -> bool {
         self.maker == Maker::Ggml { by_importance: true }
     }
 
     /// The bounds of elements from `first` on. `bytes` start with the block that holds the first.
     /// `factor` is what the numbers of all blocks were multiplied by, where there is one.
-    pub(crate) fn fill_bounds(
+    fn fill_bounds(
         &self,
         bytes: &[u8],
         first: u64,
@@ -266,7 +261,7 @@ impl BlockRows {
     }
 
     /// How many candidates lie outside these bounds.
-    pub(crate) fn count_outside_bounds(
+    fn count_outside_bounds(
         &self,
         bytes: &[u8],
         first: u64,
@@ -345,21 +340,63 @@ impl Task for Count<'_> {
     }
 }
 
-impl Origins for BlockRows {
+/// A weight whose numbers lie in blocks.
+pub(crate) trait InBlocks: Send + Sync {
+    /// What its blocks are.
+    fn blocks(&self) -> &BlockRows;
+
+    /// Some elements as stretches of blocks. `staged` is what decoding them was given.
+    fn stretches<'s>(
+        &'s self,
+        staged: &[Staged<'s>],
+        elements: &Range<u64>,
+    ) -> Result<impl Iterator<Item = BlockStretch<'s>>>;
+}
+
+/// Elements in blocks that have all of their factors in common.
+pub(crate) struct BlockStretch<'a> {
+    /// Blocks from that of the first on.
+    pub(crate) bytes: &'a [u8],
+    /// The first.
+    pub(crate) first: u64,
+    /// How many they are.
+    pub(crate) count: usize,
+    /// What the numbers of all blocks are multiplied by.
+    pub(crate) factor: Option<f32>,
+}
+
+impl InBlocks for BlockRows {
+    fn blocks(&self) -> &BlockRows {
+        self
+    }
+
+    fn stretches<'s>(
+        &'s self,
+        staged: &[Staged<'s>],
+        &Range { start: first, end }: &Range<u64>,
+    ) -> Result<impl Iterator<Item = BlockStretch<'s>>> {
+        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+        let count = usize::try_from(end - first).unwrap_or(usize::MAX);
+        Ok(std::iter::once(BlockStretch { bytes, first, count, factor: None }))
+    }
+}
+
+impl<T: InBlocks> Origins for T {
     fn rule(&self) -> Rule {
-        match of_type(self.block.name) {
+        let blocks = self.blocks();
+        match of_type(blocks.block.name) {
             Some(Choice::Nearest(Nearest { importance: Importance::Refits(loose), .. })) => {
                 Rule::Refitted {
                     tight: TIGHT,
                     loose: *loose,
-                    by_importance: self.is_by_importance(),
-                    block: self.block.elements.into(),
+                    by_importance: blocks.is_by_importance(),
+                    block: blocks.block.elements.into(),
                 }
             }
             Some(Choice::Grid(grid)) => Rule::ByRows(RowRule {
-                wrong_signs: Some(grid.wrong_signs[usize::from(self.is_by_importance())]),
+                wrong_signs: Some(grid.wrong_signs[usize::from(blocks.is_by_importance())]),
                 correlation: grid.correlation,
-                gain: grid.gain.filter(|_| !self.is_by_importance()),
+                gain: grid.gain.filter(|_| !blocks.is_by_importance()),
                 gain_over: MOST_ELEMENTS as u64,
                 row_gain: None,
                 sparse_block: grid.group,
@@ -376,8 +413,13 @@ impl Origins for BlockRows {
         values: &[f32],
         out: &mut [Bounds],
     ) -> Result<()> {
-        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
-        self.fill_bounds(bytes, elements.start, None, values, out);
+        let mut done = 0;
+        for BlockStretch { bytes, first, count, factor } in self.stretches(staged, &elements)? {
+            let here = done..done + count;
+            let (values, out) = (&values[here.clone()], &mut out[here]);
+            self.blocks().fill_bounds(bytes, first, factor, values, out);
+            done += count;
+        }
         Ok(())
     }
 
@@ -387,7 +429,12 @@ impl Origins for BlockRows {
         elements: Range<u64>,
         candidates: Candidates<'_>,
     ) -> Result<Option<u64>> {
-        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
-        Ok(Some(self.count_outside_bounds(bytes, elements.start, None, candidates)))
+        let (mut outside, mut done) = (0, 0);
+        for BlockStretch { bytes, first, count, factor } in self.stretches(staged, &elements)? {
+            let part = candidates.part(done..done + count);
+            outside += self.blocks().count_outside_bounds(bytes, first, factor, part);
+            done += count;
+        }
+        Ok(Some(outside))
     }
 }

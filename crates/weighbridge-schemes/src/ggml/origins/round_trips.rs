@@ -5,11 +5,11 @@
 use half::f16;
 
 use super::tests::Noise;
-use crate::Out;
 use crate::blocks::Block;
 use crate::bounds::Bounds;
 use crate::ggml::fp4::half_scales;
 use crate::ggml::{BlockRows, Maker, kernel_of};
+use crate::number::Out;
 use crate::simd::Level;
 
 /// Blocks of weights, of every size: some so small that scales are subnormal or zero.

@@ -6,9 +6,11 @@ use crate::blocks::{BLOCKS, Block};
 use crate::bounds::Bounds;
 use crate::catalog::{Metadata, Place, TensorInfo, Value};
 use crate::dtype::StoredType;
+use crate::framework::testing::SCHEMES;
+use crate::framework::{Bids, Evidence, Origins, RowRule, Rule, Scheme};
 use crate::ggml::{BlockRows, Ggml, Maker, kernel_of};
+use crate::number::Out;
 use crate::simd::Level;
-use crate::{Bids, Evidence, Origins, Out, RowRule, Rule, Scheme};
 
 /// Without an importance matrix.
 const PLAIN: Maker = Maker::Ggml { by_importance: false };
@@ -245,7 +247,7 @@ fn rule(name: &str, by_importance: bool) -> Option<Rule> {
     let block = Block::from_name(name).unwrap();
     let maker = Maker::Ggml { by_importance };
     let rows = BlockRows { block, kernel: kernel_of(block)?, columns: 1, maker };
-    rows.origins().map(Origins::rule)
+    crate::framework::Elements::origins(&rows).map(Origins::rule)
 }
 
 #[test]
@@ -307,7 +309,7 @@ fn keys_say_whether_an_importance_matrix_was_used() {
         let mut metadata = Metadata::default();
         keys.iter().for_each(|key| metadata.push(*key, Value::Null));
         let tensors = [weight.clone()];
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[], SCHEMES);
         let mut bids = Bids::default();
         Ggml.bid(&evidence, &mut bids);
         let recipe = bids.weights.remove(0).recipe.ok().unwrap();

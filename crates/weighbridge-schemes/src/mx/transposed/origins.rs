@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use super::{BLOCK, Transposed, length, power_of_two};
+use crate::arithmetic::matrix::{Arithmetic, Factor, Loss, NumberLevels as _, Numbers};
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
-use crate::matrix::{Arithmetic, Factor, Loss, NumberLevels as _, Numbers};
+use crate::framework::{Origins, Rule};
 use crate::source::Staged;
-use crate::{Origins, Rule};
 
 /// The highest four-bit float.
 const HIGHEST: f32 = 6.0;

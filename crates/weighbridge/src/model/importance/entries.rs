@@ -97,9 +97,6 @@ impl Numbers for Entries {
         let bytes = self.input.view(offset, 4 * count, &mut scratch)?;
         let sums = bytes.as_chunks().0.iter().copied().map(f32::from_le_bytes);
         #[allow(clippy::cast_precision_loss)] // So does llama-quantize.
-        Ok(match calls > 0 {
-            true => sums.map(|sum| sum / calls as f32).collect(),
-            false => sums.collect(),
-        })
+        Ok(if calls > 0 { sums.map(|sum| sum / calls as f32).collect() } else { sums.collect() })
     }
 }

@@ -1,9 +1,10 @@
 //! The numbers that were asked for last.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::error::Result;
+use crate::stop::lock;
 
 /// How many weights' numbers are kept: about as many as are encoded at one time.
 const MOST: usize = 4;
@@ -20,7 +21,7 @@ impl Recent {
         place: usize,
         read: impl FnOnce() -> Result<Arc<[f32]>>,
     ) -> Result<Arc<[f32]>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         let at = kept.iter().position(|(known, _)| *known == place);
         let found = match at.and_then(|at| kept.remove(at)) {
             Some((_, found)) => found,

@@ -15,13 +15,13 @@ use crate::config::{self, Config};
 use crate::containers::{self, conventions::Configs};
 use crate::error::Result;
 use crate::limits::Budget;
-use crate::schemes;
+use crate::schemes::SCHEMES;
 use crate::source::Source;
 
 /// What a scheme may want to see, in the order they are listed.
 static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let mut names = vec![config::HUGGING_FACE];
-    names.extend(schemes::config_files());
+    names.extend(SCHEMES.config_files().iter().map(|file| file.name));
     names.extend([config::MISTRAL, config::ADAPTER]);
     names
 });

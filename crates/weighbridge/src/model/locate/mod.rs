@@ -3,9 +3,8 @@
 //! What was typed is taken, in this order, as
 //!
 //! 1. a path: a file, an index or a directory. A path that exists always wins;
-//! 2. an address of something elsewhere: `hf://`, `https://`, `s3://`, `gs://`, `az://`;
-//! 3. `ollama:[host/][namespace/]name[:tag]`, a model of the local Ollama store;
-//! 4. `[org/]name[/path][@revision]`, a repository in the local Hugging Face cache.
+//! 2. an address of one of the [`PLACES`]: `hf://..`, `ollama:[host/][namespace/]name[:tag]`, ..;
+//! 3. `[org/]name[/path][@revision]`, a repository in the local Hugging Face cache.
 //!
 //! **A file** is opened alone, with the configs that lie beside it; any part of a split GGUF
 //! stands for all of its parts. **A directory** is one model wherever that can be told:
@@ -34,10 +33,10 @@ use crate::error::{Error, Result};
 use crate::input::{Folder, MemoryFolder, ReadAt};
 use crate::limits::{Budget, Limits};
 
+mod addresses;
 mod configs;
 mod crosscheck;
 mod directory;
-mod elsewhere;
 mod file;
 mod hub;
 mod index;
@@ -45,9 +44,9 @@ mod listing;
 mod nearby;
 mod not_a_model;
 mod not_found;
-mod ollama;
 mod path;
 mod pipeline;
+mod places;
 mod resolvers;
 mod search;
 mod sets;
@@ -61,6 +60,8 @@ pub(super) use crosscheck::cross_check;
 pub(super) use index::Index;
 pub(super) use nearby::closest;
 pub(super) use not_a_model::{explain, explain_certain};
+pub use places::{PLACES, Place};
+pub(crate) use places::{Writing, as_address, starts_of};
 pub use stores::Stores;
 
 pub(super) use resolvers::Typed;

@@ -6,15 +6,12 @@ use std::path::Path;
 use super::Located;
 use super::search::Search;
 use super::stores::Stores;
+use crate::Remote;
 use crate::error::Result;
 
 /// Every resolver, in the order they are asked.
-pub(super) static RESOLVERS: &[&dyn Resolver] = &[
-    &super::path::AnyPath,
-    &super::elsewhere::Elsewhere,
-    &super::ollama::Ollama,
-    &super::hub::Hub,
-];
+pub(super) static RESOLVERS: &[&dyn Resolver] =
+    &[&super::path::AnyPath, &super::addresses::Address, &super::hub::Hub];
 
 /// A way to understand what was typed.
 pub(super) trait Resolver: Sync {
@@ -48,8 +45,7 @@ pub(super) trait Resolver: Sync {
 pub(in crate::model) struct Typed<'a> {
     pub(super) path: &'a Path,
     /// How files elsewhere are reached.
-    #[cfg(feature = "remote")]
-    pub(super) remote: &'a crate::remote::Remote,
+    pub(super) remote: &'a Remote,
     given: Option<&'a Stores>,
     found: OnceCell<Stores>,
 }
@@ -59,15 +55,9 @@ impl<'a> Typed<'a> {
     pub(in crate::model) fn new(
         path: &'a Path,
         stores: Option<&'a Stores>,
-        #[cfg(feature = "remote")] remote: &'a crate::remote::Remote,
+        remote: &'a Remote,
     ) -> Self {
-        Self {
-            path,
-            #[cfg(feature = "remote")]
-            remote,
-            given: stores,
-            found: OnceCell::new(),
-        }
+        Self { path, remote, given: stores, found: OnceCell::new() }
     }
 
     /// The local stores.

@@ -14,12 +14,8 @@ fn found(files: &[&str], place: &str) -> crate::Result<Vec<Located>> {
     }
     let local = Arc::new(LocalFolder::new("", FileAccess::Map));
     let (path, none) = (dir.path().join(place), Stores::none());
-    #[cfg(feature = "remote")]
-    let remote = crate::remote::Remote::default();
-    #[cfg(feature = "remote")]
+    let remote = crate::Remote::default();
     let typed = Typed::new(&path, Some(&none), &remote);
-    #[cfg(not(feature = "remote"))]
-    let typed = Typed::new(&path, Some(&none));
     locate(&typed, local, &Limits::default())
 }
 

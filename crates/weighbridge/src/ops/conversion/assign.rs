@@ -68,8 +68,8 @@ pub(super) fn assign(
 
 /// A weight in its type, or its codes where they are moved.
 fn by_type(translated: &Translated, weight: Weight, types: Types<'_>) -> (Origin, Assigned) {
-    let assigned = match translated.packers.get(weight.name()) {
-        Some(packer) => Assigned::Repacked(*packer),
+    let assigned = match translated.repacked.get(weight.name()) {
+        Some(packed) => Assigned::Rearranged(packed.clone()),
         None => Assigned::Numbers(types.of(&weight)),
     };
     (Origin::Weight(weight), assigned)

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use super::{OnProgress, elsewhere};
+use super::OnProgress;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::{Destination, Leftover, LocalFile, LocalFolder, Stream, WriteOrder};
@@ -17,6 +17,7 @@ use crate::sys::standard_output;
 
 mod assign;
 mod chain;
+mod elsewhere;
 mod expansion;
 mod file_actions;
 mod modelfile;

@@ -15,18 +15,18 @@ use crate::model::{Model, Scratch, Weight};
 use crate::ops::refusals::{Obstacle, refusal, refuse_problems};
 use crate::pipeline::{Target, formats_of};
 use crate::schemes::{
-    self, Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, TargetLayout,
-    ToLayOut, Unfit,
+    Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, SCHEMES, Taker,
+    TargetLayout, ToLayOut, Unfit,
 };
 
 /// The names of the layouts that codes can be moved into.
 pub fn layouts() -> impl Iterator<Item = &'static str> {
-    schemes::layouts().map(|(_, layout)| layout.name())
+    SCHEMES.layouts().filter_map(|(_, layout)| layout.name())
 }
 
 /// The layout of that name.
 pub(super) fn layout(name: &str) -> Result<Values> {
-    let found = schemes::layout(name).map(|(scheme, layout)| Values::Layout { scheme, layout });
+    let found = SCHEMES.layout(name).map(|(scheme, layout)| Values::Layout { scheme, layout });
     found.ok_or_else(|| {
         let names: Vec<&str> = layouts().collect();
         Error::usage(format!("there is no layout `{name}`"))
@@ -80,7 +80,7 @@ pub(super) fn moved(
         return Err(Error::usage(message).in_file(model.path()));
     }
     if coded.iter().all(|weight| weight.scheme() == scheme) {
-        let name = layout.name();
+        let name = layout.name().unwrap_or_default();
         return Err(Error::usage(format!("is laid out as {name} already")).in_file(model.path()));
     }
     laid_out(layout, model, &[plain, coded], options)
@@ -101,7 +101,11 @@ fn laid_out(
     let weights: Vec<CodedWeight<'_>> = names
         .iter()
         .zip(&forms)
-        .map(|(name, &(form, zeros, global))| CodedWeight { name, form, zeros, global })
+        .zip(coded)
+        .map(|((name, &(form, zeros, global)), weight)| {
+            let shape = weight.shape();
+            CodedWeight { name, shape, form, zeros, global }
+        })
         .collect();
     let plain: Vec<Candidate<'_>> = plain
         .iter()
@@ -129,13 +133,16 @@ type Form = (GroupedForm, [u8; 2], Option<(f32, bool)>);
 fn forms(model: &Model, coded: &[Weight]) -> Result<Vec<Form>> {
     let (mut forms, mut unfit, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
     for (index, weight) in coded.iter().enumerate() {
-        let reason = match weight.grouped_form() {
+        let reason = match weight.form_of_codes(Taker::Layout) {
             Err(reason) => Some(reason),
             Ok(form) => match weight.refuses_to_move(&mut scratch)? {
                 Some(reason) => Some(reason),
                 None => {
                     let zeros = weight.zero_points(&form, &mut scratch)?;
-                    forms.push((form, zeros, weight.global_of_codes()?));
+                    let factors = <[f32; 1]>::try_from(weight.factors_of_codes(false)?).ok();
+                    let global = weight.global_of_codes().zip(factors);
+                    let global = global.map(|(of, [factor])| (factor, of.divides));
+                    forms.push((form, zeros, global));
                     None
                 }
             },

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::elsewhere::Network;
 use super::translate::Names;
 use crate::catalog::Value;
 use crate::dtype::DType;
 use crate::model::Select;
 use crate::ops::Work;
-use crate::ops::elsewhere::Network;
 use crate::ops::work::{setters, work_options};
 use crate::pipeline::{Cast, OutputType};
 
@@ -49,7 +49,7 @@ pub struct ConvertOptions {
     pub(in crate::ops) max_shard_size: Option<u64>,
     pub(in crate::ops) max_output: Option<u64>,
     pub(in crate::ops) work: Work,
-    pub(in crate::ops) network: Network,
+    pub(super) network: Network,
 }
 
 /// Maps a name to a new one.

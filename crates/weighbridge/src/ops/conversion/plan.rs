@@ -1,6 +1,7 @@
 //! The plan of an assignment: which tensor goes where, and what the file says about it.
 
 use super::assign::Assignment;
+use super::elsewhere;
 use super::options::MAX_SHARD_SIZE;
 use super::translate::Translated;
 use super::values::Values;
@@ -8,12 +9,11 @@ use super::{Task, expansion};
 use crate::containers::writing::Holds;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
-use crate::ops::elsewhere;
 use crate::ops::refusals::{Obstacle, refusal};
 use crate::pipeline::{
     self, HowEncoded, Job, Place, Plan, PlanOptions, Spread, set_entry, set_last,
 };
-use crate::schemes;
+use crate::schemes::SCHEMES;
 
 /// A plan, and what it leaves out.
 pub(super) struct Planned {
@@ -79,7 +79,7 @@ fn obsolete_keys(jobs: &[Job]) -> Vec<&'static str> {
     let mut names: Vec<&str> = decoded.map(|job| job.scheme().0).collect();
     names.sort_unstable();
     names.dedup();
-    schemes::traces(&names).flat_map(|traces| traces.metadata.iter().copied()).collect()
+    SCHEMES.traces(&names).flat_map(|traces| traces.metadata.iter().copied()).collect()
 }
 
 fn refused(model: &Model, obstacles: &[pipeline::Obstacle]) -> Error {

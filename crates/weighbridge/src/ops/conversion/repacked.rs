@@ -7,14 +7,13 @@
 use std::collections::HashMap;
 
 use crate::containers::writing::{Planned, Writer};
-use crate::dtype::StoredType;
 use crate::error::Result;
 use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names;
-use crate::schemes::{CodeKind, Packer, packer};
+use crate::schemes::{CodedWeight, EncodedTensor, PackedWeight, SCHEMES, Taker};
 
-/// What repacks a tensor, by its name.
-pub(super) type Packers = HashMap<String, &'static dyn Packer>;
+/// What becomes of tensors that are repacked, by their names.
+pub(super) type Packed = HashMap<String, PackedWeight>;
 
 /// All tensors, with those first that a format can hold without decoding them, and the factors beside
 /// them; none if there are no such tensors.
@@ -22,8 +21,9 @@ pub(super) fn repacked(
     model: &Model,
     derived: &[Derived],
     writer: &dyn Writer,
-) -> Result<Option<(Vec<Derived>, Packers)>> {
-    let mut packers = Packers::new();
+    rename: &dyn Fn(&str) -> String,
+) -> Result<Option<(Vec<Derived>, Packed)>> {
+    let mut all = Packed::new();
     let is_stored = |tensor: &Derived| match &tensor.from {
         MadeOf::Weights(pieces) | MadeOf::InTurn(pieces, _) => {
             pieces.iter().any(|(weight, _)| !weight.is_plain())
@@ -37,19 +37,20 @@ pub(super) fn repacked(
     let mut inputs = Inputs { model, found: HashMap::new() };
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     for (tensor, weight) in derived.iter().cloned().zip(drafted.weights()) {
-        let found = weight.code_kind().and_then(|kind| fitting(kind, &tensor, writer));
-        let MadeOf::Weights(pieces) = &tensor.from else {
-            rest.push(tensor);
-            continue;
-        };
-        let weights = distinct(pieces.iter().map(|(weight, _)| weight));
-        let (Some(packer), Some(own)) = (found, factors(&weights, Weight::factors_of_codes)?)
+        let name = rename(&tensor.name);
+        let (Some(packed), MadeOf::Weights(pieces)) =
+            (fitting(&name, &weight, writer), &tensor.from)
         else {
             rest.push(tensor);
             continue;
         };
+        let weights = distinct(pieces.iter().map(|(weight, _)| weight));
+        let Some(own) = factors(&weights, |weight| weight.factors_of_codes(true))? else {
+            rest.push(tensor);
+            continue;
+        };
         let activations = factors(&weights, |weight| inputs.of(weight))?.unwrap_or_default();
-        packers.insert(tensor.name.clone(), packer);
+        all.insert(tensor.name.clone(), packed);
         let module = tensor.name.strip_suffix(".weight").unwrap_or(&tensor.name).to_owned();
         first.push(tensor);
         for (end, numbers) in [("scale", own), ("input_scale", activations)] {
@@ -61,22 +62,22 @@ pub(super) fn repacked(
         }
     }
     first.append(&mut rest);
-    Ok((!packers.is_empty()).then_some((first, packers)))
+    Ok((!all.is_empty()).then_some((first, all)))
 }
 
-/// What makes blocks of a tensor's codes that the format can hold.
-fn fitting(kind: CodeKind, tensor: &Derived, writer: &dyn Writer) -> Option<&'static dyn Packer> {
-    if names::wants_single(&tensor.name, &tensor.shape) {
+/// The blocks of a tensor's codes, if the format can hold such.
+fn fitting(name: &str, weight: &Weight, writer: &dyn Writer) -> Option<PackedWeight> {
+    let shape = weight.shape();
+    let form = weight.form_of_codes(Taker::Blocks).ok()?;
+    if names::wants_single(weight.name(), shape) {
         return None;
     }
-    packer(kind, |block| {
-        let columns = tensor.shape.last().copied().unwrap_or(1);
-        let rows = tensor.shape.iter().rev().skip(1).product();
-        let Some(bytes) = block.bytes_for(rows, columns) else { return false };
-        let stored = StoredType::Block(block);
-        let planned = Planned { name: &tensor.name, stored: &stored, shape: &tensor.shape, bytes };
-        writer.refuses(&planned).is_none()
-    })
+    let coded = CodedWeight { name, shape, form, zeros: [0; 2], global: None };
+    let packed = SCHEMES.in_blocks(coded)?;
+    let fits = |EncodedTensor { name, stored, shape, bytes, .. }: &EncodedTensor| {
+        writer.refuses(&Planned { name, stored, shape, bytes: *bytes }).is_none()
+    };
+    packed.tensors.iter().all(fits).then_some(packed)
 }
 
 /// Weights, each once, in their order.
@@ -124,13 +125,12 @@ struct Inputs<'m> {
 
 impl Inputs<'_> {
     fn of(&mut self, weight: &Weight) -> Result<Vec<f32>> {
-        let beside = weight.beside_codes();
-        let Some(name) = beside.input else { return Ok(Vec::new()) };
-        let model = self.model;
+        let Some(global) = weight.global_of_codes() else { return Ok(Vec::new()) };
+        let (model, name) = (self.model, global.input);
         let found = self.found.entry(name).or_insert_with(|| model.beside_modules(name));
         let module = weight.name().strip_suffix(".weight").unwrap_or(weight.name());
         match found.get(module) {
-            Some(tensor) => model.factors(*tensor, beside.is_inverse),
+            Some(tensor) => model.factors(*tensor, global.divides),
             None => Ok(Vec::new()),
         }
     }

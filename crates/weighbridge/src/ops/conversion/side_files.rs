@@ -13,7 +13,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::pipeline::{Contents, ExtraFile, Job, OutputType, Plan, additions};
-use crate::schemes::{self, Additions, Traces};
+use crate::schemes::{self, Additions, SCHEMES, Traces};
 
 /// Configs that may say how weights are quantized and which type they have: that of transformers
 /// and diffusers, and Mistral's own.
@@ -130,10 +130,10 @@ fn traces(part: &Part) -> Vec<Traces> {
     let decoded = part.plan.jobs().filter(|job| job.leaves_its_scheme());
     let mut names: Vec<&str> = decoded.map(|job| job.scheme().0).collect();
     let method = part.model.stale_method().map(str::to_owned).or_else(|| part.model.method());
-    names.extend(method.iter().flat_map(|method| schemes::of_method(method)));
+    names.extend(method.iter().flat_map(|method| SCHEMES.of_method(method)));
     names.sort_unstable();
     names.dedup();
-    std::iter::once(schemes::SHARED).chain(schemes::traces(&names)).collect()
+    std::iter::once(schemes::SHARED).chain(SCHEMES.traces(&names)).collect()
 }
 
 /// The type of most decoded weights, as configs name it.

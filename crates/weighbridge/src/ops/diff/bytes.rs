@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::pipeline::{Group, Tiled, announce_range};
-use crate::schemes;
+use crate::schemes::SCHEMES;
 use crate::source::{Access, Slab, Source};
 
 /// Bytes of each side that are compared at once: both fit in the second-level cache.
@@ -38,7 +38,7 @@ impl<'m> Bytes<'m> {
     /// A comparison of two weights for which equal bytes mean equal numbers; otherwise `None`.
     pub(super) fn of(a: &'m Weight, b: &'m Weight, same_description: bool) -> Option<Self> {
         // For other schemes, configs and metadata may decide what the bytes mean.
-        let is_self_describing = schemes::is_named_by_type(a.scheme());
+        let is_self_describing = SCHEMES.is_named_by_type(a.scheme());
         let is_same_kind = a.scheme() == b.scheme()
             && a.variant() == b.variant()
             && a.shape() == b.shape()

@@ -4,10 +4,9 @@
 //! Only changed weights are read again, and only some of their rows.
 
 use super::figure::Kept;
-use super::side::{SideBuffers, SideView};
+use super::side::{Chunk, Side, SideBuffers};
 use crate::compare::{Outside, Place, RowSums};
 use crate::error::Result;
-use crate::pipeline::Area;
 
 /// How many rows are read again.
 const ROWS: usize = 64;
@@ -45,7 +44,7 @@ pub(super) struct Described {
 }
 
 /// Says what kind of change lies between two sides.
-pub(super) fn describe(sides: [&SideView<'_>; 2], outside: &Outside) -> Result<Described> {
+pub(super) fn describe(sides: &[Side<'_>; 2], outside: &Outside) -> Result<Described> {
     let view = &sides[0].view;
     let (len, count) = (view.row_len(), view.row_count().max(1));
     let is_plain_view = sides.iter().all(|side| side.view.transposed.is_none());
@@ -71,13 +70,13 @@ fn farthest(row: &Row) -> Option<Place> {
     Some(Place { index, a: row.a[at].into(), b: row.b[at].into(), times: None })
 }
 
-fn read_row(sides: [&SideView<'_>; 2], number: u64, len: u64) -> Result<Row> {
-    let area = Area::Flat(number * len..(number + 1) * len);
-    let read = |side: &SideView<'_>| -> Result<Vec<f32>> {
+fn read_row(sides: &[Side<'_>; 2], number: u64, len: u64) -> Result<Row> {
+    let row = Chunk::whole(number * len..(number + 1) * len);
+    let read = |side: &Side<'_>| -> Result<Vec<f32>> {
         let mut buffers = SideBuffers::<f32>::default();
-        Ok(side.read(&area, &area, &mut buffers, &mut Kept::default())?.to_vec())
+        Ok(side.read(&row, &mut buffers, &mut Kept::default())?.to_vec())
     };
-    let (a, b) = (read(sides[0])?, read(sides[1])?);
+    let (a, b) = (read(&sides[0])?, read(&sides[1])?);
     let sums = RowSums::of(number, &a, &b);
     Ok(Row { number, a, b, sums })
 }
@@ -123,7 +122,7 @@ fn is_a_factor(sums: &RowSums) -> bool {
 
 /// Looks at rows from all over a weight whose single numbers say nothing, since codes were chosen
 /// together: whether its columns are rescaled, as activation-aware quantizers and smoothing do it.
-pub(super) fn look_for_rescaled(sides: [&SideView<'_>; 2]) -> Result<Option<Described>> {
+pub(super) fn look_for_rescaled(sides: &[Side<'_>; 2]) -> Result<Option<Described>> {
     let view = &sides[0].view;
     let (len, count) = (view.row_len(), view.row_count());
     if sides.iter().any(|side| side.view.transposed.is_some()) || len == 0 || len > LONGEST {

@@ -1,6 +1,7 @@
 //! How far two copies of one weight may differ, by how each side is stored.
 
-use super::report::Status;
+use serde::Serialize;
+
 use crate::compare::{Outside, RowSums, Statistics};
 use crate::dtype::DType;
 use crate::model::Weight;
@@ -20,6 +21,47 @@ const LEAST_ROWS: usize = 3;
 
 /// How far refitting its scales may scale a whole weight.
 const REFITTED_GAIN: f64 = 0.02;
+
+/// The result of comparing two weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Status {
+    /// Every number is the same to the bit.
+    Identical,
+    /// One side is the other, correctly rounded to its type.
+    EqualAfterRounding,
+    /// Everything lies within what the storage of the lossier side can hold.
+    WithinPrecision,
+    /// Something does not.
+    Changed,
+    /// Nobody knows what the storage of a side loses: there are figures, and no verdict.
+    Unjudged,
+    /// The shapes differ.
+    Shape,
+    /// The numbers of a side cannot be decoded.
+    Undecoded,
+    /// Names, shapes and types match; the numbers were not compared.
+    #[default]
+    Uncompared,
+}
+
+impl Status {
+    /// Its name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Identical => "identical",
+            Self::EqualAfterRounding => "equal-after-rounding",
+            Self::WithinPrecision => "within-precision",
+            Self::Changed => "changed",
+            Self::Unjudged => "unjudged",
+            Self::Shape => "shape",
+            Self::Undecoded => "undecoded",
+            Self::Uncompared => "uncompared",
+        }
+    }
+}
 
 /// How a pair is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use crate::compare::Outside;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
-use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
+use crate::names::{self, Named, Pair, Pairing, View, Which};
 use crate::pipeline::{Memory, Pool};
 
 mod bytes;
@@ -29,20 +29,22 @@ mod rules;
 mod second_look;
 mod side;
 mod summary;
+mod tensor;
 mod values;
 
+pub use judge::Status;
 pub use options::{DiffOptions, Values};
 pub use report::{
-    Changed, DiffMetadata, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained, Reencoded,
-    ReencodedSummary, Status, Worst, WorstTensor,
+    Changed, DiffMetadata, DiffReport, DiffSummary, Explained, ReencodedSummary, Worst, WorstTensor,
 };
 pub use rules::{FailOver, Metric};
+pub use tensor::{DiffPlace, DiffTensor, Reencoded};
 
 use super::Dropped;
 use super::refusals::{problems_by_weight, unreadable};
 use bytes::Bytes;
 use change::Described;
-use side::SideView;
+use side::Side;
 use summary::Whole;
 use values::Outcome;
 
@@ -86,6 +88,8 @@ fn check_cost(a: &Model, b: &Model) -> Result<()> {
 struct Comparison<'m> {
     models: [&'m Model; 2],
     weights: [Vec<Weight>; 2],
+    /// The weights of each pair in the shape and order that both sides share.
+    seen: [Vec<Weight>; 2],
     options: &'m DiffOptions,
     pairing: Pairing,
     tensors: Vec<DiffTensor>,
@@ -112,7 +116,8 @@ impl<'m> Comparison<'m> {
             true => skip_unreadable([a, b], &mut weights, options)?,
             false => Vec::new(),
         };
-        let mut pairing = names::pair(&side(a, &weights[0]), &side(b, &weights[1]), &options.rules);
+        let mut pairing =
+            names::pair(&named(a, &weights[0]), &named(b, &weights[1]), &options.rules);
         let name = |which: usize, index: usize| weights[which][index].name();
         pairing.pairs.retain(|pair| options.select.wants_any(&[name(0, pair.a), name(1, pair.b)]));
         pairing.only_a.retain(|&index| options.select.wants(name(0, index)));
@@ -128,9 +133,15 @@ impl<'m> Comparison<'m> {
             tensor
         };
         let tensors = pairing.pairs.iter().map(tensor).collect();
+        let pairs = pairing.pairs.iter();
+        let seen = [
+            a.seen(pairs.clone().map(|pair| (&weights[0][pair.a], &pair.view_a)))?,
+            b.seen(pairs.map(|pair| (&weights[1][pair.b], &pair.view_b)))?,
+        ];
         Ok(Self {
             models: [a, b],
             weights,
+            seen,
             options,
             pairing,
             tensors,
@@ -141,6 +152,22 @@ impl<'m> Comparison<'m> {
             copied: Vec::new(),
             whole: Whole::default(),
         })
+    }
+
+    /// A side of a pair.
+    fn side(&self, index: usize, side: usize) -> Side<'_> {
+        let pair = &self.pairing.pairs[index];
+        let (weight, view) = match side {
+            0 => (pair.a, &pair.view_a),
+            _ => (pair.b, &pair.view_b),
+        };
+        let seen = self.seen[side][index].clone();
+        Side::new(&self.weights[side][weight], seen, view.clone())
+    }
+
+    /// Both sides of a pair.
+    fn sides(&self, index: usize) -> [Side<'_>; 2] {
+        [0, 1].map(|side| self.side(index, side))
     }
 
     /// Stored bytes of all pairs: the total that progress counts to.
@@ -204,18 +231,12 @@ impl<'m> Comparison<'m> {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             let job = match self.tensors[index].status {
                 Status::Identical if all && a.undecodable().is_none() => {
-                    values::Values::of_same(SideView::new(a, pair.view_a.clone()))
+                    values::Values::of_same(self.side(index, 0))
                 }
-                Status::Uncompared => values::Values::new(
-                    SideView::new(a, pair.view_a.clone()),
-                    SideView::new(b, pair.view_b.clone()),
-                ),
+                Status::Uncompared => values::Values::new(self.sides(index)),
                 Status::Shape if is_transposed(pair) => {
                     let Some(view) = pair.view_b.transpose() else { continue };
-                    values::Values::new(
-                        SideView::new(a, pair.view_a.clone()),
-                        SideView::new(b, view),
-                    )
+                    Side::of(b, view).and_then(|b| values::Values::new([self.side(index, 0), b]))
                 }
                 _ => continue,
             };
@@ -256,11 +277,7 @@ impl<'m> Comparison<'m> {
         let changed = self.outside.iter().filter(|(index, _)| is_told(&self.tensors[*index]));
         let mut said = Vec::new();
         for (index, outside) in changed.take(DESCRIBED) {
-            let pair = &self.pairing.pairs[*index];
-            let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
-            let sides =
-                [SideView::new(a, pair.view_a.clone()), SideView::new(b, pair.view_b.clone())];
-            said.push((*index, change::describe([&sides[0], &sides[1]], outside.shown())?));
+            said.push((*index, change::describe(&self.sides(*index), outside.shown())?));
         }
         for (index, Described { kind, places }) in said {
             let (tensor, shape) =
@@ -276,19 +293,17 @@ impl<'m> Comparison<'m> {
 
     /// Checks whether weights that differ hold the same numbers in another order.
     fn look_for_other_orders(&mut self, workers: usize) -> Result<()> {
-        let mut jobs = Vec::new();
-        let mut indices = Vec::new();
-        for (index, pair) in self.pairing.pairs.iter().enumerate() {
-            let tensor = &mut self.tensors[index];
+        let (mut jobs, mut indices) = (Vec::new(), Vec::new());
+        for (index, (pair, tensor)) in self.pairing.pairs.iter().zip(&mut self.tensors).enumerate()
+        {
             if !order::may_be_reordered(tensor) {
                 continue;
             }
             tensor.change = Some(order::SAME_FIGURES.to_owned());
-            for (other, words) in order::other_orders(pair) {
-                let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
-                let seen = [SideView::new(a, other.view_a), SideView::new(b, other.view_b)];
-                let [a, b] = seen;
-                if let Ok(job) = values::Values::new(a, b) {
+            let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
+            for ([view_a, view_b], words) in order::other_orders(pair) {
+                let sides = Side::of(a, view_a).and_then(|a| Ok([a, Side::of(b, view_b)?]));
+                if let Ok(job) = sides.and_then(values::Values::new) {
                     jobs.push(job);
                     indices.push((index, words));
                 }
@@ -298,7 +313,7 @@ impl<'m> Comparison<'m> {
         for ((index, words), job) in indices.into_iter().zip(jobs) {
             if let Ok(outcome) = job.outcome() {
                 let tensor = &mut self.tensors[index];
-                tensor.change = order_message(tensor, &outcome, words).or(tensor.change.take());
+                tensor.change = order_message(&outcome, words).or(tensor.change.take());
             }
         }
         Ok(())
@@ -308,7 +323,7 @@ impl<'m> Comparison<'m> {
         let tensor = &mut self.tensors[index];
         match (tensor.status, outcome) {
             (Status::Shape, Ok(outcome)) => {
-                tensor.message = order_message(tensor, &outcome, order::TRANSPOSED);
+                tensor.message = order_message(&outcome, order::TRANSPOSED);
             }
             (Status::Shape, Err(_)) => {}
             (_, Ok(outcome)) => {
@@ -390,9 +405,9 @@ fn skip_unreadable(
 }
 
 /// A model as the pairing of names takes it.
-fn side<'m>(model: &'m Model, weights: &'m [Weight]) -> Side<'m> {
+fn named<'m>(model: &'m Model, weights: &'m [Weight]) -> names::Side<'m> {
     let named = |weight: &'m Weight| Named { name: weight.name(), shape: weight.shape() };
-    Side {
+    names::Side {
         weights: weights.iter().map(named).collect(),
         configs: model.configs(),
         metadata: model.metadata().into_iter().map(|(key, value, _)| (key, value)).collect(),
@@ -438,32 +453,12 @@ fn is_transposed(pair: &Pair) -> bool {
 }
 
 /// The message that the values are the same in another order, if they are.
-fn order_message(tensor: &DiffTensor, outcome: &Outcome, words: &str) -> Option<String> {
-    let mut other = DiffTensor { elements: outcome.stats.elements, ..scratch(tensor) };
-    other.set_figures(outcome, &[]);
-    let how = match other.status {
+fn order_message(outcome: &Outcome, words: &str) -> Option<String> {
+    let how = match outcome.status() {
         Status::Identical => "are the same",
         Status::EqualAfterRounding => "are the same but for rounding",
         Status::WithinPrecision => "are the same within the precision of the storage",
         _ => return None,
     };
     Some(format!("the values {how} {words}"))
-}
-
-/// A copy of a pair without texts and shapes, to try figures on.
-fn scratch(like: &DiffTensor) -> DiffTensor {
-    DiffTensor {
-        name_a: String::new(),
-        name_b: String::new(),
-        shape_a: Vec::new(),
-        shape_b: Vec::new(),
-        variant_a: String::new(),
-        variant_b: String::new(),
-        transform: None,
-        message: None,
-        places: Vec::new(),
-        change: None,
-        reencoded: None,
-        ..*like
-    }
 }

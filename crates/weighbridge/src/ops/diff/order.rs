@@ -3,7 +3,8 @@
 //! A converter that permutes rows, or forgets to, leaves mean and deviation unchanged. That is cheap
 //! to check and rare by chance; only then are other orders tried.
 
-use super::report::{DiffTensor, Status};
+use super::judge::Status;
+use super::tensor::DiffTensor;
 use crate::names::{Pair, Rows, View};
 
 /// How much mean and deviation may differ, in units of the deviation.
@@ -36,27 +37,21 @@ pub(super) fn may_be_reordered(tensor: &DiffTensor) -> bool {
         && near(tensor.std_a, tensor.std_b, deviation)
 }
 
-/// The pair in other orders, each with the end of its message.
-pub(super) fn other_orders(pair: &Pair) -> Vec<(Pair, &'static str)> {
+/// The views of a pair in other orders, each with the end of its message.
+pub(super) fn other_orders(pair: &Pair) -> Vec<([View; 2], &'static str)> {
     let mut all = Vec::new();
     let without_heads = |view: &View| match view.rows {
         Rows::Heads { start, .. } => View { rows: Rows::From(start), ..view.clone() },
         Rows::From(_) | Rows::Runs { .. } | Rows::Tiled { .. } => view.clone(),
     };
-    let unpermuted = Pair {
-        view_a: without_heads(&pair.view_a),
-        view_b: without_heads(&pair.view_b),
-        transform: None,
-        ..*pair
-    };
-    if unpermuted.view_a != pair.view_a || unpermuted.view_b != pair.view_b {
+    let unpermuted = [&pair.view_a, &pair.view_b].map(without_heads);
+    if unpermuted[0] != pair.view_a || unpermuted[1] != pair.view_b {
         all.push((unpermuted, UNPERMUTED));
     }
     let is_square = matches!(pair.view_a.shape[..], [a, b] if a == b);
     let whole = (pair.view_b == View::whole(&pair.view_b.shape)).then_some(&pair.view_b);
-    if let Some(view_b) = whole.filter(|_| is_square).and_then(View::transpose) {
-        let transposed = Pair { view_a: pair.view_a.clone(), view_b, transform: None, ..*pair };
-        all.push((transposed, TRANSPOSED));
+    if let Some(transposed) = whole.filter(|_| is_square).and_then(View::transpose) {
+        all.push(([pair.view_a.clone(), transposed], TRANSPOSED));
     }
     all
 }

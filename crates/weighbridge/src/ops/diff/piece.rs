@@ -33,8 +33,8 @@ pub(super) struct Piece<'a> {
     pub(super) bounds: [&'a [Bounds]; 2],
     /// Elements of a row.
     pub(super) row: u64,
-    /// Where an element of the piece is among all.
-    pub(super) index: &'a dyn Fn(u64) -> u64,
+    /// Where the first element of the piece is among all.
+    pub(super) first: u64,
 }
 
 impl Piece<'_> {
@@ -71,7 +71,7 @@ impl Piece<'_> {
 
     fn place(&self, at: usize, times: Option<f64>) -> Place {
         let [a, b] = self.values.map(|values| f64::from(values[at]));
-        Place { index: (self.index)(at as u64), a, b, times }
+        Place { index: self.first + at as u64, a, b, times }
     }
 
     fn add(&self, at: usize, times: Option<f64>, found: &mut Outside) {
@@ -84,18 +84,10 @@ impl Piece<'_> {
         let len = self.values[0].len();
         let mut at = 0usize;
         std::iter::from_fn(move || {
-            let index = (self.index)(at as u64);
-            let start = at;
-            // Elements of a piece lie together, or are columns of some rows.
+            let (index, start) = (self.first + at as u64, at);
             let rest = usize::try_from(self.row - index % self.row).unwrap_or(usize::MAX);
-            let mut end = len.min(at.saturating_add(rest));
-            if end > start && (self.index)(end as u64 - 1) != index + (end - 1 - start) as u64 {
-                end = (start + 1..end)
-                    .find(|&at| (self.index)(at as u64) != index + (at - start) as u64)
-                    .unwrap_or(end);
-            }
-            at = end;
-            (start < len).then_some((index / self.row, start..end))
+            at = len.min(at.saturating_add(rest));
+            (start < len).then_some((index / self.row, start..at))
         })
     }
 
@@ -212,7 +204,7 @@ impl Piece<'_> {
         elements: Range<usize>,
         block: u64,
     ) -> impl Iterator<Item = Range<usize>> + use<> {
-        let column = (self.index)(elements.start as u64) % self.row;
+        let column = (self.first + elements.start as u64) % self.row;
         let skip = usize::try_from(column.next_multiple_of(block.max(1)) - column).unwrap_or(0);
         let block = usize::try_from(block.max(1)).unwrap_or(usize::MAX);
         let start = elements.start + skip;

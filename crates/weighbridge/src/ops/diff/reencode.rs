@@ -9,19 +9,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Comparison;
 use super::figure::Kept;
-use super::report::{DiffTensor, Reencoded, ReencodedSummary, Status};
-use super::side::{SideBuffers, SideView};
+use super::judge::Status;
+use super::report::ReencodedSummary;
+use super::side::{Chunk, Side, SideBuffers};
+use super::tensor::{DiffTensor, Reencoded};
 use crate::blocks::Block;
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Weight;
-use crate::names::Pair;
-use crate::pipeline::{
-    Area, OrderedSum, Tiled, announce_weight, held_at_once, least_common_multiple,
-};
-use crate::schemes::{self, Encoder, Groups, SameLevels, WeightEncoder};
-use crate::source::{Access, Slab, Source};
+use crate::pipeline::{OrderedSum, Tiled, announce_weight, held_at_once};
+use crate::schemes::{Decoded, Encoder, Groups, SCHEMES, WeightEncoder};
+use crate::shape::least_common_multiple;
+use crate::source::{Slab, Source};
 
 /// Elements that a worker does before it takes others, if rows are not longer.
 const TILE: u64 = 256 << 10;
@@ -38,10 +38,12 @@ impl Comparison<'_> {
         let work = &self.options.work;
         let mut budget = work.budget(&self.models)?;
         let (mut jobs, mut indices) = (Vec::new(), Vec::new());
-        for (index, pair) in self.pairing.pairs.iter().enumerate() {
-            let weights = [&self.weights[0][pair.a], &self.weights[1][pair.b]];
-            let is_compared = has_values(&self.tensors[index]);
-            if let Some(job) = Again::of(weights, pair).filter(|_| is_compared) {
+        for (index, tensor) in self.tensors.iter().enumerate() {
+            let of = |original: usize, stored: usize| {
+                Again::of(self.side(index, original), self.side(index, stored), ["a", "b"][stored])
+            };
+            let again = || of(0, 1).or_else(|| of(1, 0));
+            if let Some(job) = has_values(tensor).then(again).flatten() {
                 budget.make_room(job.stored.weight.name(), job.needed_bytes()?)?;
                 jobs.push(job);
                 indices.push(index);
@@ -50,13 +52,14 @@ impl Comparison<'_> {
         let total = jobs.iter().map(|job| job.bytes_of(&(0..job.elements))).sum();
         let memory = budget.memory();
         let held = jobs.iter().map(|job| {
-            let sides = [job.original.weight, job.stored.weight];
+            let sides = [job.original.stored, job.stored.stored];
             (sides.into_iter().map(held_at_once).sum(), job.stored.weight.name())
         });
         work.grant_ahead(&self.models, memory.bytes, held)?;
         work.pool(memory.workers, &work.reporter(total)).run(&jobs)?;
-        for (index, job) in indices.into_iter().zip(jobs) {
-            self.tensors[index].reencoded = Some(job.outcome());
+        let done: Vec<_> = indices.into_iter().zip(jobs.into_iter().map(Again::outcome)).collect();
+        for (index, outcome) in done {
+            self.tensors[index].reencoded = Some(outcome);
         }
         Ok(())
     }
@@ -79,8 +82,8 @@ pub(super) fn summary(tensors: &[DiffTensor]) -> ReencodedSummary {
 
 /// A pair whose original is encoded once more.
 struct Again<'m> {
-    original: SideView<'m>,
-    stored: SideView<'m>,
+    original: Side<'m>,
+    stored: Side<'m>,
     /// The stored side's name in reports.
     side: &'static str,
     source: &'m Source,
@@ -129,22 +132,13 @@ pub(super) struct Buffers {
     staging: Vec<u8>,
     /// The bytes that the encoder makes.
     again: Vec<u8>,
-    decoded: Vec<f32>,
-    levels: Vec<SameLevels>,
+    decoded: Decoded,
 }
 
 impl<'m> Again<'m> {
-    /// The pair, if one side can be the original of the other.
-    fn of(weights: [&'m Weight; 2], pair: &Pair) -> Option<Self> {
-        let [a, b] = weights;
-        let seen_a = || SideView::new(a, pair.view_a.clone());
-        let seen_b = || SideView::new(b, pair.view_b.clone());
-        Self::of_sides(seen_a(), seen_b(), "b").or_else(|| Self::of_sides(seen_b(), seen_a(), "a"))
-    }
-
     /// The pair, if these are the original and what was made of it.
-    fn of_sides(original: SideView<'m>, stored: SideView<'m>, side: &'static str) -> Option<Self> {
-        let (source, info, block) = stored_blocks(stored.weight)?;
+    fn of(original: Side<'m>, stored: Side<'m>, side: &'static str) -> Option<Self> {
+        let (source, info, block) = stored_blocks(stored.stored)?;
         let encoder = encoder_of(block)?;
         let output = encoder.outputs(&info.name, &info.shape).ok()?;
         let output = output.first().filter(|_| output.len() == 1)?;
@@ -153,12 +147,12 @@ impl<'m> Again<'m> {
         let is_seen_as_it_is = !stored.view.changes_values() && stored.view.transposed.is_none();
         let fits = original.view.shape == stored.view.shape
             && original.view.transposed.is_none()
-            && is_original(original.weight, stored.weight)
+            && is_original(original.stored, stored.stored)
             && is_by_rows
             && is_seen_as_it_is
             && (1..=LONGEST_ROW).contains(&row);
         let weight = encoder.begin(&info.shape);
-        let unit = least_common_multiple(row, original.shape().unit);
+        let unit = least_common_multiple(row, original.unit.unwrap_or(1));
         (fits && !weight.needs_first_pass()).then(|| Self {
             side,
             source,
@@ -178,7 +172,7 @@ impl<'m> Again<'m> {
 
     /// Bytes that a worker needs for a tile.
     fn needed_bytes(&self) -> Result<u64> {
-        let read = self.original.needed_bytes(&Area::Flat(self.elements_of(0)), 4)?;
+        let read = self.original.needed_bytes(&self.elements_of(0), 4)?;
         // Numbers, those that are decoded, their levels; what is stored, and what is encoded.
         let held = 12 * self.piece + 2 * self.bytes_of(&(0..self.piece));
         Ok(read.saturating_add(held))
@@ -206,7 +200,7 @@ impl<'m> Again<'m> {
         buffers: &mut Buffers,
     ) -> Result<Found> {
         self.read(tile, seen, buffers)?;
-        let Buffers { values, staging, again, decoded, levels, .. } = buffers;
+        let Buffers { values, staging, again, decoded, .. } = buffers;
         let place = self.groups.bytes_of(rows, self.info.bytes);
         let slab = Slab::whole(0, place.start, place.end - place.start);
         let stored = self.source.fetch(self.info, &slab, staging)?.bytes();
@@ -216,7 +210,7 @@ impl<'m> Again<'m> {
         let size = (self.block.bytes as usize).max(1);
         let blocks = stored.chunks(size).zip(again.chunks(size));
         let identical = blocks.filter(|(stored, again)| stored == again).count() as u64;
-        let mut error = |bytes: &[u8]| self.error(rows, bytes, (&*values, decoded, levels));
+        let mut error = |bytes: &[u8]| self.error(bytes, values, decoded);
         let of_stored = error(stored)?;
         let of_again = if stored == again { of_stored } else { error(again)? };
         let blocks = stored.len().div_ceil(size) as u64;
@@ -227,35 +221,24 @@ impl<'m> Again<'m> {
     fn read(&self, tile: &Range<u64>, seen: Range<u64>, buffers: &mut Buffers) -> Result<()> {
         let Buffers { kept, read, values, .. } = buffers;
         values.clear();
-        let tile = Area::Flat(tile.clone());
         let mut at = seen.start;
         while at < seen.end {
             let end = seen.end.min(at + PIECE);
-            values.extend_from_slice(self.original.read(
-                &tile,
-                &Area::Flat(at..end),
-                read,
-                kept,
-            )?);
+            let chunk = Chunk { tile: tile.clone(), elements: at..end };
+            values.extend_from_slice(self.original.read(&chunk, read, kept)?);
             at = end;
         }
         Ok(())
     }
 
     /// The squared error of some blocks.
-    fn error(
-        &self,
-        rows: &Range<u64>,
-        bytes: &[u8],
-        (values, decoded, levels): (&[f32], &mut Vec<f32>, &mut Vec<SameLevels>),
-    ) -> Result<f64> {
-        decoded.resize(values.len(), 0.0);
-        levels.clear();
-        if !self.encoder.decode(rows.clone(), &[bytes], decoded, levels)? {
+    fn error(&self, bytes: &[u8], values: &[f32], decoded: &mut Decoded) -> Result<f64> {
+        decoded.start(values.len());
+        if !self.encoder.decode(&[bytes], decoded)? {
             return Err(Error::unsupported(format!("{} cannot be decoded", self.name)));
         }
         let square = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).powi(2);
-        Ok(values.iter().zip(&*decoded).map(square).sum())
+        Ok(values.iter().zip(&decoded.numbers).map(square).sum())
     }
 
     fn outcome(self) -> Reencoded {
@@ -280,12 +263,11 @@ impl Tiled for Again<'_> {
     }
 
     fn is_sequential(&self) -> bool {
-        let mut parts = [&self.original, &self.stored].into_iter().flat_map(|of| of.weight.parts());
-        parts.any(|(_, source, info)| source.access(info) == Access::Sequential)
+        [&self.original, &self.stored].iter().any(|of| of.stored.is_sequential())
     }
 
     fn announce(&self) {
-        [&self.original, &self.stored].into_iter().for_each(|of| announce_weight(of.weight));
+        [&self.original, &self.stored].into_iter().for_each(|of| announce_weight(of.stored));
     }
 
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {
@@ -294,7 +276,7 @@ impl Tiled for Again<'_> {
         let (tile, mut found) = (self.elements_of(index), Found::default());
         let mut at = tile.start;
         while at < tile.end {
-            let rows = self.stored.run(at, tile.end.min(at + self.piece));
+            let rows = self.stored.view.run(at, tile.end.min(at + self.piece));
             let end = at + (rows.end - rows.start);
             found.plus(&self.look_at(&tile, at..end, &rows, buffers)?);
             at = end;
@@ -310,7 +292,7 @@ fn stored_blocks(weight: &Weight) -> Option<(&Source, &TensorInfo, &'static Bloc
     let mut parts = weight.parts();
     let (Some((_, source, info)), None) = (parts.next(), parts.next()) else { return None };
     let StoredType::Block(block) = info.stored else { return None };
-    let is_as_stored = schemes::is_named_by_type(weight.scheme())
+    let is_as_stored = SCHEMES.is_named_by_type(weight.scheme())
         && weight.shape() == &info.shape[..]
         && !weight.is_transposed();
     is_as_stored.then_some((source, info, block))
@@ -319,7 +301,7 @@ fn stored_blocks(weight: &Weight) -> Option<(&Source, &TensorInfo, &'static Bloc
 /// The encoder of a type of blocks, if it needs nothing but the numbers.
 fn encoder_of(block: &'static Block) -> Option<Arc<dyn Encoder>> {
     let wanted = [StoredType::Block(block)];
-    schemes::encoders().find(|one| one.types() == wanted && !one.needs_importance())
+    SCHEMES.encoders().find(|one| one.types() == wanted && !one.needs_importance())
 }
 
 /// Whether a weight can be what another was encoded from: plain numbers, or eight bits and more.

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::report::DiffTensor;
+use super::judge::Status;
+use super::tensor::DiffTensor;
 use crate::error::Error;
 use crate::text::escaped;
 
@@ -102,6 +103,19 @@ impl FromStr for Metric {
                 names.join(", ")
             ))
         })
+    }
+}
+
+impl DiffTensor {
+    /// Whether it counts as a difference, by a rule or by the usual one.
+    pub(super) fn is_failure(&self, rule: Option<&FailOver>, exact: bool) -> bool {
+        match (self.status, rule) {
+            (Status::Shape, _) => true,
+            (Status::Undecoded | Status::Uncompared, _) => false,
+            (_, Some(rule)) => rule.is_broken_by(self),
+            (status, None) if exact => status != Status::Identical,
+            (status, None) => status == Status::Changed,
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use super::report::{DiffPlace, Status};
-use super::side::SideView;
+use super::judge::Status;
+use super::tensor::DiffPlace;
 use super::{Comparison, change};
 use crate::dtype::DType;
 use crate::error::Result;
@@ -16,17 +16,12 @@ const LONGEST: u64 = 1 << 22;
 impl Comparison<'_> {
     /// Weights that pass, or not, by rows alone: their columns may be rescaled.
     pub(super) fn look_for_rescaled(&mut self) -> Result<()> {
-        for &index in &self.may_be_rescaled {
-            let pair = &self.pairing.pairs[index];
-            let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
-            let sides =
-                [SideView::new(a, pair.view_a.clone()), SideView::new(b, pair.view_b.clone())];
-            let Some(described) = change::look_for_rescaled([&sides[0], &sides[1]])? else {
-                continue;
-            };
-            let (tensor, shape) = (&mut self.tensors[index], &pair.view_a.shape);
+        for index in std::mem::take(&mut self.may_be_rescaled) {
+            let Some(described) = change::look_for_rescaled(&self.sides(index))? else { continue };
+            let view = &self.pairing.pairs[index].view_a;
+            let (tensor, shape) = (&mut self.tensors[index], &view.shape);
             tensor.status = Status::Changed;
-            tensor.outside_rows = Some(pair.view_a.row_count());
+            tensor.outside_rows = Some(view.row_count());
             tensor.change = described.kind;
             tensor.places =
                 described.places.iter().map(|place| DiffPlace::of(place, shape)).collect();

@@ -1,7 +1,9 @@
 //! Counts, and figures over all weights.
 
-use super::report::{DiffSummary, DiffTensor, Status, Worst, WorstTensor};
+use super::judge::Status;
+use super::report::{DiffSummary, Worst, WorstTensor};
 use super::rules::{FailOver, Metric};
+use super::tensor::DiffTensor;
 use crate::compare::{Statistics, cosine};
 
 /// The cosine below which pairs are counted, where no rule names one.

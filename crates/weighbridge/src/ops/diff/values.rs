@@ -1,29 +1,29 @@
 //! Compares the numbers of two weights, tile by tile.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use half::{bf16, f16};
 
 use super::figure::{Figure, Kept};
-use super::judge::{Judge, settle_rows};
+use super::judge::{Judge, Status, settle_rows};
 use super::piece::Piece;
 use super::precision::{Precision, Rounding};
-use super::side::{SideBuffers, SideView};
+use super::side::{Chunk, Side, SideBuffers};
 use crate::bounds::{Bounds, Candidates};
 use crate::compare::{
     Coarse, Outside, PIECE, Place, ROUNDING, Statistics, Wide, measure, one_by_one, steps, steps_in,
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::pipeline::{Area, OrderedSum, Tiled, Tiling, announce_weight, held_at_once};
+use crate::pipeline::{OrderedSum, Tiled, Tiling, announce_weight, chunks, held_at_once};
 use crate::simd;
-use crate::source::Access;
 
 /// Two weights whose numbers are compared.
 pub(super) struct Values<'m> {
     /// Both sides; only one if the other has the same bytes.
-    sides: [Option<SideView<'m>>; 2],
+    sides: Vec<Side<'m>>,
     tiling: Tiling,
     precision: Precision,
     judge: Judge,
@@ -68,6 +68,19 @@ pub(super) struct Outcome {
     pub(super) may_be_rescaled: bool,
 }
 
+impl Outcome {
+    /// The status that follows from what was found.
+    pub(super) fn status(&self) -> Status {
+        let Self { stats, outside, judge, rows, .. } = self;
+        match () {
+            () if stats.identical == stats.elements => Status::Identical,
+            () if stats.unlike > 0 => Status::Changed,
+            () if stats.rounded.contains(&true) => Status::EqualAfterRounding,
+            () => judge.status(outside, stats, *rows),
+        }
+    }
+}
+
 /// What a worker keeps of both sides from one tile to the next.
 #[derive(Default)]
 pub(super) struct Buffers {
@@ -92,43 +105,38 @@ impl Buffers {
 
 impl<'m> Values<'m> {
     /// Compares two sides of the same shape.
-    pub(super) fn new(a: SideView<'m>, b: SideView<'m>) -> Result<Self> {
-        let tiling = Tiling::of_pair(a.elements(), &a.shape(), &b.shape());
+    pub(super) fn new([a, b]: [Side<'m>; 2]) -> Result<Self> {
+        let tiling = Tiling::of_pair(a.elements(), &a.weight, &b.weight);
         if tiling.tiles() > 0 {
             a.check_memory(&tiling.tile(0))?;
             b.check_memory(&tiling.tile(0))?;
         }
-        let (precision, judge) = (Precision::of(a.weight, b.weight), Judge::of(a.weight, b.weight));
-        Ok(Self::of([Some(a), Some(b)], tiling, precision, judge))
+        let (precision, judge) = (Precision::of(a.stored, b.stored), Judge::of(a.stored, b.stored));
+        Ok(Self::of(vec![a, b], tiling, precision, judge))
     }
 
     /// Takes the statistics of one side, if the other has the same bytes.
-    pub(super) fn of_same(a: SideView<'m>) -> Result<Self> {
-        let tiling = Tiling::of_pair(a.elements(), &a.shape(), &a.shape());
+    pub(super) fn of_same(a: Side<'m>) -> Result<Self> {
+        let tiling = Tiling::of_pair(a.elements(), &a.weight, &a.weight);
         if tiling.tiles() > 0 {
             a.check_memory(&tiling.tile(0))?;
         }
-        let precision = Precision::of(a.weight, a.weight);
-        Ok(Self::of([Some(a), None], tiling, precision, Judge::Exact))
+        let precision = Precision::of(a.stored, a.stored);
+        Ok(Self::of(vec![a], tiling, precision, Judge::Exact))
     }
 
-    fn of(
-        sides: [Option<SideView<'m>>; 2],
-        tiling: Tiling,
-        precision: Precision,
-        judge: Judge,
-    ) -> Self {
-        let bytes = sides.iter().flatten().map(|side| {
-            let share = side.elements().min(side.weight.elements());
-            share_of(side.weight.stored_bytes(), share, side.weight.elements())
+    fn of(sides: Vec<Side<'m>>, tiling: Tiling, precision: Precision, judge: Judge) -> Self {
+        let bytes = sides.iter().map(|side| {
+            let share = side.elements().min(side.stored.elements());
+            share_of(side.stored.stored_bytes(), share, side.stored.elements())
         });
         Self {
             tiling,
             precision,
             judge,
-            row: sides.iter().flatten().map(|side| side.view.row_len()).next().unwrap_or(1).max(1),
+            row: sides.iter().map(|side| side.view.row_len()).next().unwrap_or(1).max(1),
             stored_bytes: bytes.sum(),
-            elements: sides.iter().flatten().map(SideView::elements).max().unwrap_or(0),
+            elements: sides.iter().map(Side::elements).max().unwrap_or(0),
             sides,
             possible: [(); 2].map(|()| AtomicBool::new(true)),
             most_steps_found: AtomicU64::new(0),
@@ -141,7 +149,7 @@ impl<'m> Values<'m> {
 
     /// Bytes that have to be held at once while it is read over a network, and its name.
     pub(super) fn held(&self) -> (u64, &str) {
-        let sides = || self.sides.iter().flatten().map(|side| side.weight);
+        let sides = || self.sides.iter().map(|side| side.stored);
         (sides().map(held_at_once).sum(), sides().next().map_or("", |weight| weight.name()))
     }
 
@@ -151,12 +159,12 @@ impl<'m> Values<'m> {
             return Ok(0);
         }
         let (tile, width) = (self.tiling.tile(0), if self.precision.is_wide { 16 } else { 4 });
-        let held = |(index, side): (usize, &SideView<'_>)| {
+        let held = |(index, side): (usize, &Side<'_>)| {
             // A second copy of the numbers, and their bounds.
             let bounds = if self.judge.needs_bounds(index) { 12 } else { 0 };
             side.needed_bytes(&tile, width + bounds)
         };
-        self.sides.iter().flatten().enumerate().map(held).sum()
+        self.sides.iter().enumerate().map(held).sum()
     }
 
     /// What was found, or why the comparison failed.
@@ -175,18 +183,19 @@ impl<'m> Values<'m> {
         Ok(Outcome { stats, outside, precision, judge, rows, may_be_rescaled })
     }
 
-    fn compare(&self, buffers: &mut Buffers, tile: &Area) -> Result<Found> {
+    fn compare(&self, buffers: &mut Buffers, tile: &Range<u64>) -> Result<Found> {
         buffers.clear();
         let mut all = Found::default();
-        for area in tile.chunks() {
+        for elements in chunks(tile) {
+            let at = Chunk { tile: tile.clone(), elements };
             let Found { mut stats, outside } = match self.precision.is_wide {
-                true => self.compare_wide(buffers, tile, &area)?,
-                false => self.compare_singles(buffers, tile, &area)?,
+                true => self.compare_wide(buffers, &at)?,
+                false => self.compare_singles(buffers, &at)?,
             };
             for index in 0..2 {
                 if let Some(rounding) = self.precision.roundings[index] {
                     stats.rounded[index] = stats.rounded[index]
-                        || self.is_rounded_by_its_scheme(buffers, tile, &area, rounding, index)?;
+                        || self.is_rounded_by_its_scheme(buffers, &at, rounding, index)?;
                     if !stats.rounded[index] {
                         self.possible[index].store(false, Ordering::Relaxed);
                     }
@@ -197,15 +206,15 @@ impl<'m> Values<'m> {
         Ok(all)
     }
 
-    fn compare_singles(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Found> {
+    fn compare_singles(&self, buffers: &mut Buffers, at: &Chunk) -> Result<Found> {
         let Buffers { kept: [kept_a, kept_b], singles, bounds, .. } = buffers;
         let [buffers_a, buffers_b] = singles;
-        let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
-        let b = match &self.sides[1] {
+        let a = self.sides[0].read(at, buffers_a, kept_a)?;
+        let b = match self.sides.get(1) {
             None => a,
-            side => read(side, tile, area, buffers_b, kept_b)?,
+            Some(side) => side.read(at, buffers_b, kept_b)?,
         };
-        let level = simd::level();
+        let (level, first) = (simd::level(), at.elements.start);
         let pieces =
             || (0..).map(|index| index * PIECE as u64).zip(a.chunks(PIECE).zip(b.chunks(PIECE)));
         let mut measured = Vec::with_capacity(a.len().div_ceil(PIECE));
@@ -226,24 +235,24 @@ impl<'m> Values<'m> {
         // What is the same, rounded or not, needs no bounds; and none are made to find that nothing
         // lies outside them.
         let needs_bounds = measured.iter().any(|(_, is_same)| !is_same)
-            && !self.are_inside([a, b], area, &mut [&mut *kept_a, &mut *kept_b])?;
+            && !self.are_inside([a, b], &at.elements, &mut [&mut *kept_a, &mut *kept_b])?;
         let [bounds_a, bounds_b] = bounds;
         let bounds = match needs_bounds {
             true => [
-                self.read_bounds(0, tile, area, bounds_a, kept_a)?,
-                self.read_bounds(1, tile, area, bounds_b, kept_b)?,
+                self.read_bounds(0, at, bounds_a, kept_a)?,
+                self.read_bounds(1, at, bounds_b, kept_b)?,
             ],
             false => [&[][..]; 2],
         };
         let mut found = Found::default();
         for ((before, (a, b)), (piece, is_same)) in pieces().zip(measured) {
             if !is_same {
-                let place = |at: u64| area.index(before + at);
                 let here = bounds.map(|bounds| part(bounds, before, a.len()));
-                let looked = Piece { values: [a, b], bounds: here, row: self.row, index: &place };
+                let looked =
+                    Piece { values: [a, b], bounds: here, row: self.row, first: first + before };
                 found.outside.plus(&looked.look(&self.judge, &self.precision));
             }
-            found.stats.plus(&placed(piece, area, before));
+            found.stats.plus(&placed(piece, first + before));
         }
         Ok(found)
     }
@@ -252,16 +261,15 @@ impl<'m> Values<'m> {
     fn are_inside(
         &self,
         values: [&[f32]; 2],
-        area: &Area,
+        area: &Range<u64>,
         kept: &mut [&mut Kept; 2],
     ) -> Result<bool> {
         let Judge::Original { bounded, rounded, .. } = self.judge else { return Ok(false) };
-        let Some(side) = &self.sides[bounded] else { return Ok(false) };
+        let Some(side) = self.sides.get(bounded) else { return Ok(false) };
         let (stored, originals) = (values[bounded], values[1 - bounded]);
         let candidates = Candidates { stored, originals, share: rounded + ROUNDING };
         let outside = side.count_outside(area, candidates, kept[bounded])?;
-        let index = |at: u64| area.index(at);
-        let whole = Piece { values, bounds: [&[]; 2], row: self.row, index: &index };
+        let whole = Piece { values, bounds: [&[]; 2], row: self.row, first: area.start };
         Ok(outside == Some(0) && !whole.has_lost_rows())
     }
 
@@ -269,14 +277,13 @@ impl<'m> Values<'m> {
     fn read_bounds<'s>(
         &self,
         side: usize,
-        tile: &Area,
-        area: &Area,
+        at: &Chunk,
         buffers: &'s mut SideBuffers<Bounds>,
         kept: &mut Kept,
     ) -> Result<&'s [Bounds]> {
-        match self.judge.needs_bounds(side) {
-            true => read(&self.sides[side], tile, area, buffers, kept),
-            false => Ok(&[]),
+        match self.sides.get(side).filter(|_| self.judge.needs_bounds(side)) {
+            Some(side) => side.read(at, buffers, kept),
+            None => Ok(&[]),
         }
     }
 
@@ -305,16 +312,17 @@ impl<'m> Values<'m> {
         }
     }
 
-    fn compare_wide(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Found> {
+    fn compare_wide(&self, buffers: &mut Buffers, at: &Chunk) -> Result<Found> {
         let Buffers { kept: [kept_a, kept_b], wide: [buffers_a, buffers_b], .. } = buffers;
-        let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
-        let b = match &self.sides[1] {
+        let a = self.sides[0].read(at, buffers_a, kept_a)?;
+        let b = match self.sides.get(1) {
             None => a,
-            side => read(side, tile, area, buffers_b, kept_b)?,
+            Some(side) => side.read(at, buffers_b, kept_b)?,
         };
         let (mut stats, mut outside) = (Statistics::default(), Outside::default());
+        let first = at.elements.start;
         for (at, (a, b)) in (0..).zip(a.iter().zip(b)).filter(|(_, (a, b))| !a.is_same(**b)) {
-            let (index, a, b) = (area.index(at), a.value(), b.value());
+            let (index, a, b) = (first + at, a.value(), b.value());
             if !self.precision.is_rounded_wide(a, b) {
                 outside.add(Place { index, a, b, times: None }, index / self.row);
             }
@@ -322,17 +330,17 @@ impl<'m> Values<'m> {
         for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
             let pairs = a.iter().zip(b);
             let looked_at = pairs.map(|(a, b)| (a.value(), b.value(), a.is_same(*b), a.minus(*b)));
-            stats.plus(&placed(one_by_one(looked_at), area, index * PIECE as u64));
+            stats.plus(&placed(one_by_one(looked_at), first + index * PIECE as u64));
         }
         if self.precision.steps == Some(DType::F64) {
             stats.ulps =
                 a.iter().zip(b).map(|(a, b)| double_steps(a.upper, b.upper)).max().unwrap_or(0);
-        } else if let (Some(dtype), Some(_)) = (self.precision.steps, &self.sides[1]) {
-            stats.ulps = self.in_type(buffers, tile, area, dtype)?.0;
+        } else if let (Some(dtype), Some(_)) = (self.precision.steps, self.sides.get(1)) {
+            stats.ulps = self.in_type(buffers, at, dtype)?.0;
         }
         if self.judge != Judge::Exact {
             // The steps of what is stored with loss are far longer than those of f32.
-            outside = self.compare_singles(buffers, tile, area)?.outside;
+            outside = self.compare_singles(buffers, at)?.outside;
         }
         // If not all is identical, roundings are checked in the type itself.
         stats.rounded = [stats.identical == stats.elements; 2];
@@ -343,59 +351,41 @@ impl<'m> Values<'m> {
     fn is_rounded_by_its_scheme(
         &self,
         buffers: &mut Buffers,
-        tile: &Area,
-        area: &Area,
+        at: &Chunk,
         rounding: Rounding,
         index: usize,
     ) -> Result<bool> {
         let is_seen_as_it_is =
-            self.sides[rounding.from].as_ref().is_some_and(|side| !side.view.changes_values());
+            self.sides.get(rounding.from).is_some_and(|side| !side.view.changes_values());
         if !rounding.by_scheme || !is_seen_as_it_is || !self.possible[index].load(Ordering::Relaxed)
         {
             return Ok(false);
         }
-        Ok(self.in_type(buffers, tile, area, rounding.to)?.1)
+        Ok(self.in_type(buffers, at, rounding.to)?.1)
     }
 
     /// Decodes both sides to a type: the most steps between them, and whether they are the same.
-    fn in_type(
-        &self,
-        buffers: &mut Buffers,
-        tile: &Area,
-        area: &Area,
-        dtype: DType,
-    ) -> Result<(u64, bool)> {
+    fn in_type(&self, buffers: &mut Buffers, at: &Chunk, dtype: DType) -> Result<(u64, bool)> {
         let Buffers { kept, singles, bf16, f16, .. } = buffers;
         match dtype {
-            DType::BF16 => self.decoded(bf16, tile, area, kept),
-            DType::F16 => self.decoded(f16, tile, area, kept),
-            _ => self.decoded(singles, tile, area, kept),
+            DType::BF16 => self.decoded(bf16, at, kept),
+            DType::F16 => self.decoded(f16, at, kept),
+            _ => self.decoded(singles, at, kept),
         }
     }
 
     fn decoded<T: Figure + Coarse>(
         &self,
         [buffers_a, buffers_b]: &mut [SideBuffers<T>; 2],
-        tile: &Area,
-        area: &Area,
+        at: &Chunk,
         [kept_a, kept_b]: &mut [Kept; 2],
     ) -> Result<(u64, bool)> {
-        let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
-        let b = read(&self.sides[1], tile, area, buffers_b, kept_b)?;
+        let a = self.sides[0].read(at, buffers_a, kept_a)?;
+        let b = match self.sides.get(1) {
+            None => a,
+            Some(side) => side.read(at, buffers_b, kept_b)?,
+        };
         Ok(steps_in(a, b))
-    }
-}
-
-fn read<'s, T: Figure>(
-    side: &Option<SideView<'_>>,
-    tile: &Area,
-    area: &Area,
-    buffers: &'s mut SideBuffers<T>,
-    kept: &mut Kept,
-) -> Result<&'s [T]> {
-    match side {
-        Some(side) => side.read(tile, area, buffers, kept),
-        None => Ok(&[]),
     }
 }
 
@@ -406,9 +396,9 @@ fn part(bounds: &[Bounds], before: u64, len: usize) -> &[Bounds] {
 }
 
 /// Statistics with positions counted from the start of the whole view.
-fn placed(mut stats: Statistics, area: &Area, before: u64) -> Statistics {
-    stats.largest = stats.largest.map(|(value, at)| (value, area.index(before + at)));
-    stats.first_unlike = stats.first_unlike.map(|at| area.index(before + at));
+fn placed(mut stats: Statistics, first: u64) -> Statistics {
+    stats.largest = stats.largest.map(|(value, at)| (value, first + at));
+    stats.first_unlike = stats.first_unlike.map(|at| first + at);
     stats
 }
 
@@ -446,8 +436,7 @@ impl Tiled for Values<'_> {
     }
 
     fn is_sequential(&self) -> bool {
-        let mut parts = self.sides.iter().flatten().flat_map(|side| side.weight.parts());
-        parts.any(|(_, source, info)| source.access(info) == Access::Sequential)
+        self.sides.iter().any(|side| side.stored.is_sequential())
     }
 
     fn is_settled(&self) -> bool {
@@ -455,7 +444,7 @@ impl Tiled for Values<'_> {
     }
 
     fn announce(&self) {
-        self.sides.iter().flatten().for_each(|side| announce_weight(side.weight));
+        self.sides.iter().for_each(|side| announce_weight(side.stored));
     }
 
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {
@@ -471,6 +460,6 @@ impl Tiled for Values<'_> {
                 self.failed.store(true, Ordering::Relaxed);
             }
         }
-        Ok(share_of(self.stored_bytes, tile.elements(), self.elements))
+        Ok(share_of(self.stored_bytes, tile.end - tile.start, self.elements))
     }
 }

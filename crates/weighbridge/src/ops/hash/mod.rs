@@ -171,8 +171,5 @@ fn notes(model: &Model, weights: &[Weight], skipped: usize, options: &HashOption
 
 /// Whether some numbers of a type are rounded when they become f32.
 fn is_wider_than_f32(dtype: DType) -> bool {
-    match dtype.is_float() {
-        true => dtype.bits() > 32,
-        false => dtype.bits() >= 32,
-    }
+    if dtype.is_float() { dtype.bits() > 32 } else { dtype.bits() >= 32 }
 }

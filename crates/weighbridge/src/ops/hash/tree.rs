@@ -14,6 +14,7 @@ use blake3::hazmat::{
 use blake3::{CHUNK_LEN, Hash, Hasher};
 
 use crate::pipeline::OrderedSum;
+use crate::stop::lock;
 
 /// The hash of a number of stretches.
 pub(super) struct TreeHash {
@@ -36,7 +37,7 @@ impl TreeHash {
             return;
         }
         let stretch = Stretch::of(start, bytes);
-        let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tree = lock(&self.tree);
         tree.add(index, stretch, Tree::append);
     }
 

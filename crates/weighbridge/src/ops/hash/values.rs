@@ -5,7 +5,6 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Scratch, Weight};
 use crate::pipeline::{Action, Cut, Tiled, announce_weight, check_memory};
-use crate::source::Access;
 
 /// The one NaN that stands for all: their signs and payloads are not promised.
 const NAN: u32 = 0x7fc0_0000;
@@ -51,7 +50,7 @@ impl Tiled for Values<'_> {
     }
 
     fn is_sequential(&self) -> bool {
-        self.weight.parts().any(|(_, source, info)| source.access(info) == Access::Sequential)
+        self.weight.is_sequential()
     }
 
     fn announce(&self) {

@@ -173,10 +173,7 @@ impl Window {
 
 /// The first and the last `edge` places of a dimension; all, where these would be all.
 fn ends(len: u64, edge: u64) -> Vec<Range<u64>> {
-    match len > 2 * edge {
-        true => vec![0..edge, len - edge..len],
-        false => vec![0..len],
-    }
+    if len > 2 * edge { vec![0..edge, len - edge..len] } else { vec![0..len] }
 }
 
 fn len(bytes: u64) -> Result<usize> {

@@ -14,7 +14,8 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Scratch, Weight};
 use crate::pipeline::{Action, Cut, OrderedSum, Tiled, announce_weight, check_memory};
-use crate::source::{Access, Slab};
+use crate::source::Slab;
+use crate::stop::lock;
 
 /// Elements of a tile, and elements of it that are decoded at a time: 256 KiB of f32. Adding up what
 /// tiles give takes as long as a few thousand elements, so a tile has many more.
@@ -88,10 +89,7 @@ impl Job {
             let unit = if is_by_elements { rows.len.unwrap_or(1) } else { 1 };
             let times = |elements: u64| (elements / cut.piece.max(1) / unit).max(1) * unit;
             cut.step = times(TILE).max(cut.step.next_multiple_of(unit));
-            cut.part = match is_by_elements && unit > PART {
-                true => PART,
-                false => times(PART),
-            };
+            cut.part = if is_by_elements && unit > PART { PART } else { times(PART) };
         } else if let (true, Some(row)) = (is_by_elements, rows.len) {
             cut.step = cut.step.next_multiple_of(row);
         }
@@ -179,7 +177,7 @@ impl Job {
 
     /// Adds what a tile gave.
     fn add(&self, gauge: &mut Gauge, index: u64) {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = lock(&self.found);
         found.sums.add(index, std::mem::take(&mut gauge.tally), Tally::plus);
         let whole = found.whole.get_or_insert_with(Box::default);
         whole.add(gauge);
@@ -206,7 +204,7 @@ impl Tiled for Job {
     }
 
     fn is_sequential(&self) -> bool {
-        self.weight.parts().any(|(_, source, info)| source.access(info) == Access::Sequential)
+        self.weight.is_sequential()
     }
 
     fn announce(&self) {

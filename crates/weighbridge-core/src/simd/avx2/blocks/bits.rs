@@ -1,26 +1,26 @@
 //! One or two bits per weight, and one scale.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::four::{Four, pick8};
+use crate::simd::avx2::lanes::{is_16_bit, round16, store16};
 use crate::simd::{Number, avx2};
 
 /// Sixteen bits as words: all ones where the bit is set.
-#[inline(always)]
-unsafe fn words_of_bits(bits: i16) -> __m256i {
-    // SAFETY: registers only.
-    unsafe {
-        let each = _mm256_setr_epi16(
-            1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768,
-        );
-        _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16(bits), each), each)
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn words_of_bits(bits: i16) -> __m256i {
+    let each = _mm256_setr_epi16(
+        1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768,
+    );
+    _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16(bits), each), each)
 }
 
 /// Q1_0.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q1_0<T: Number>(block: &[u8; 18], out: &mut [T; 128]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q1_0<T: Number>(block: &[u8; 18], out: &mut [T; 128]) {
     // SAFETY: everything read lies in the block; eight times sixteen are written.
     unsafe {
         let (bits, out) = (block.as_ptr().add(2).cast::<i16>(), out.as_mut_ptr());
@@ -28,8 +28,8 @@ pub(in crate::simd) unsafe fn q1_0<T: Number>(block: &[u8; 18], out: &mut [T; 12
         let clear = _mm256_xor_ps(set, _mm256_set1_ps(-0.0));
         for index in 0..8 {
             let (bits, out) = (bits.add(index).read_unaligned(), out.add(16 * index));
-            if T::IS_16_BIT {
-                let (set, clear) = (T::round16(set, set), T::round16(clear, clear));
+            if is_16_bit::<T>() {
+                let (set, clear) = (round16::<T>(set, set), round16::<T>(clear, clear));
                 let words = _mm256_blendv_epi8(clear, set, words_of_bits(bits));
                 _mm256_storeu_si256(out.cast(), words);
             } else {
@@ -41,13 +41,17 @@ pub(in crate::simd) unsafe fn q1_0<T: Number>(block: &[u8; 18], out: &mut [T; 12
                     let moved = _mm256_castsi256_ps(_mm256_sllv_epi32(bits, shift));
                     _mm256_blendv_ps(clear, set, moved)
                 };
-                T::store16(out, choose(low), choose(high));
+                store16(out, choose(low), choose(high));
             }
         }
     }
 }
 
 /// The 32 pairs of bits of eight bytes, as bytes that are [`avx2::crossed`].
+///
+/// # Safety
+///
+/// Eight bytes may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn pairs32(at: *const u8) -> __m256i {
     // SAFETY: eight bytes may be read.
@@ -66,8 +70,9 @@ unsafe fn pairs32(at: *const u8) -> __m256i {
 }
 
 /// Q2_0.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q2_0<T: Number>(block: &[u8; 18], out: &mut [T; 64]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q2_0<T: Number>(block: &[u8; 18], out: &mut [T; 64]) {
     // SAFETY: everything read lies in the block; 64 are written.
     unsafe {
         let (at, out) = (block.as_ptr(), out.as_mut_ptr());

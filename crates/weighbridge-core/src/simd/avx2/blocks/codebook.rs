@@ -1,11 +1,17 @@
 //! Nibbles that choose from a table of sixteen uneven steps.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
+use crate::simd::avx2::lanes::is_16_bit;
 use crate::simd::{Number, avx2};
 
 /// Sixteen bytes of nibbles as steps times a scale.
+///
+/// # Safety
+///
+/// Sixteen bytes may be read from `nibbles`, 32 numbers written to `out`. The CPU has AVX2, F16C
+/// and FMA.
 #[inline(always)]
 unsafe fn scaled_steps<T: Number>(
     steps: &[i8; 16],
@@ -16,7 +22,7 @@ unsafe fn scaled_steps<T: Number>(
     // SAFETY: sixteen bytes are read, 32 numbers are written.
     unsafe {
         let steps = _mm_loadu_si128(steps.as_ptr().cast());
-        if T::IS_16_BIT {
+        if is_16_bit::<T>() {
             // Only sixteen values for 32 elements: scale and round the values, then look them up.
             let low = _mm256_mul_ps(scale, avx2::signed8(steps));
             let high = _mm256_mul_ps(scale, avx2::signed8(_mm_srli_si128::<8>(steps)));
@@ -32,12 +38,9 @@ unsafe fn scaled_steps<T: Number>(
 }
 
 /// IQ4_NL.
-#[inline(always)]
-pub(in crate::simd) unsafe fn iq4_nl<T: Number>(
-    block: &[u8; 18],
-    steps: &[i8; 16],
-    out: &mut [T; 32],
-) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn iq4_nl<T: Number>(block: &[u8; 18], steps: &[i8; 16], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let scale = _mm256_set1_ps(avx2::half(block.as_ptr()));
@@ -46,8 +49,9 @@ pub(in crate::simd) unsafe fn iq4_nl<T: Number>(
 }
 
 /// The scales of the eight groups.
-#[inline(always)]
-unsafe fn group_scales(block: &[u8; 136]) -> [f32; 8] {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn group_scales(block: &[u8; 136]) -> [f32; 8] {
     let mut scales = [0.0; 8];
     // SAFETY: everything read lies in the block; eight are written.
     unsafe {
@@ -74,12 +78,9 @@ unsafe fn group_scales(block: &[u8; 136]) -> [f32; 8] {
 }
 
 /// IQ4_XS.
-#[inline(always)]
-pub(in crate::simd) unsafe fn iq4_xs<T: Number>(
-    block: &[u8; 136],
-    steps: &[i8; 16],
-    out: &mut [T; 256],
-) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn iq4_xs<T: Number>(block: &[u8; 136], steps: &[i8; 16], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block; 8 times 32 are written.
     unsafe {
         let (nibbles, out) = (block.as_ptr().add(8), out.as_mut_ptr());

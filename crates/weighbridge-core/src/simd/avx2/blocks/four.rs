@@ -1,10 +1,11 @@
 //! Elements with at most four values: each value is computed once, then looked up.
-#![allow(unsafe_code, clippy::missing_safety_doc)] // AVX2 forms; reached only where the CPU has it.
+#![allow(unsafe_code)] // AVX2 forms; reached only where the CPU has it.
 
 use std::arch::x86_64::*;
 
 use crate::simd::Number;
 use crate::simd::avx2::Table16;
+use crate::simd::avx2::lanes::{is_16_bit, store8};
 
 /// Four finished numbers of an output type.
 #[derive(Clone, Copy)]
@@ -17,26 +18,28 @@ pub(super) enum Four {
 
 impl Four {
     /// What the codes 0 to 3 stand for, to be written as `T`.
-    #[inline(always)]
-    pub(super) unsafe fn new<T: Number>([a, b, c, d]: [f32; 4]) -> Self {
-        // SAFETY: registers only.
-        unsafe {
-            let lanes = _mm256_setr_ps(a, b, c, d, a, b, c, d);
-            match T::IS_16_BIT {
-                true => Self::Table(Table16::new::<T>(lanes, lanes)),
-                false => Self::Lanes(lanes),
-            }
+    #[inline]
+    #[target_feature(enable = "avx2,f16c,fma")]
+    pub(super) fn new<T: Number>([a, b, c, d]: [f32; 4]) -> Self {
+        let lanes = _mm256_setr_ps(a, b, c, d, a, b, c, d);
+        match is_16_bit::<T>() {
+            true => Self::Table(Table16::new::<T>(lanes, lanes)),
+            false => Self::Lanes(lanes),
         }
     }
 
     /// `-scale`, 0 times `scale`, `scale`, and twice `scale`.
-    #[inline(always)]
-    pub(super) unsafe fn from_minus_one<T: Number>(scale: f32) -> Self {
-        // SAFETY: registers only.
-        unsafe { Self::new::<T>([-1.0, 0.0, 1.0, 2.0].map(|value| value * scale)) }
+    #[inline]
+    #[target_feature(enable = "avx2,f16c,fma")]
+    pub(super) fn from_minus_one<T: Number>(scale: f32) -> Self {
+        Self::new::<T>([-1.0, 0.0, 1.0, 2.0].map(|value| value * scale))
     }
 
     /// Writes the numbers of 32 codes, [`crossed`](crate::simd::avx2::crossed) bytes.
+    ///
+    /// # Safety
+    ///
+    /// 32 numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
     #[inline(always)]
     pub(super) unsafe fn store_crossed32<T: Number>(self, at: *mut T, codes: __m256i) {
         // SAFETY: 32 are written.
@@ -56,8 +59,12 @@ impl Four {
 
 /// Writes the numbers that the lowest two bits of each code pick from the four that `lanes` holds
 /// twice.
+///
+/// # Safety
+///
+/// Eight numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn pick8<T: Number>(at: *mut T, lanes: __m256, codes: __m256i) {
     // SAFETY: eight are written.
-    unsafe { T::store8(at, _mm256_permutevar_ps(lanes, codes)) }
+    unsafe { store8(at, _mm256_permutevar_ps(lanes, codes)) }
 }

@@ -1,16 +1,18 @@
 //! Four-bit floats (a sign, two bits of exponent, one of fraction) with scales of eight bits.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::simple::nibbles32;
 use crate::dtype::DType;
 use crate::simd::avx2::Table16;
+use crate::simd::avx2::lanes::{is_16_bit, store_woven16, store16};
 use crate::simd::{Number, avx2};
 
 /// MXFP4.
-#[inline(always)]
-pub(in crate::simd) unsafe fn mxfp4<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn mxfp4<T: Number>(
     block: &[u8; 17],
     numbers: &[i8; 16],
     scale: f32,
@@ -20,7 +22,7 @@ pub(in crate::simd) unsafe fn mxfp4<T: Number>(
     // SAFETY: everything read lies in the block; twice sixteen are written.
     unsafe {
         let out = out.as_mut_ptr();
-        if T::IS_16_BIT {
+        if is_16_bit::<T>() {
             let codes = avx2::crossed_nibbles32(block.as_ptr().add(1));
             return Table16::load(finished).store_crossed32(out, codes);
         }
@@ -35,8 +37,9 @@ pub(in crate::simd) unsafe fn mxfp4<T: Number>(
 }
 
 /// NVFP4.
-#[inline(always)]
-pub(in crate::simd) unsafe fn nvfp4<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn nvfp4<T: Number>(
     block: &[u8; 36],
     numbers: &[i8; 16],
     scales: [f32; 4],
@@ -45,7 +48,7 @@ pub(in crate::simd) unsafe fn nvfp4<T: Number>(
 ) {
     // SAFETY: everything read lies in the block; four times sixteen are written.
     unsafe {
-        if T::IS_16_BIT {
+        if is_16_bit::<T>() {
             let (at, out) = (block.as_ptr(), out.as_mut_ptr());
             for pair in 0..2 {
                 // Low nibbles of two groups in the lower half, high nibbles in the upper.
@@ -62,8 +65,9 @@ pub(in crate::simd) unsafe fn nvfp4<T: Number>(
 }
 
 /// The four groups of an NVFP4 block, computed in single precision; `finish` is applied last.
-#[inline(always)]
-unsafe fn by_lanes<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn by_lanes<T: Number>(
     block: &[u8; 36],
     numbers: &[i8; 16],
     scales: [f32; 4],
@@ -95,27 +99,25 @@ unsafe fn by_lanes<T: Number>(
             // Rounding to bf16 needs shuffles too: weaving saves some.
             if T::DTYPE == DType::BF16 {
                 let words = _mm256_cvtepi8_epi16(values);
-                T::store_woven16(out, value(avx2::even(words)), value(avx2::odd(words)));
+                store_woven16(out, value(avx2::even(words)), value(avx2::odd(words)));
             } else {
                 let (low, high) = (values, _mm_srli_si128::<8>(values));
-                T::store16(out, value(avx2::signed8(low)), value(avx2::signed8(high)));
+                store16(out, value(avx2::signed8(low)), value(avx2::signed8(high)));
             }
         }
     }
 }
 
 /// NVFP4, each number times a factor: both products are rounded in single precision.
-#[inline(always)]
-pub(in crate::simd) unsafe fn nvfp4_times<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn nvfp4_times<T: Number>(
     block: &[u8; 36],
     numbers: &[i8; 16],
     scales: [f32; 4],
     factor: f32,
     out: &mut [T; 64],
 ) {
-    // SAFETY: the caller's promise is passed on.
-    unsafe {
-        let factor = _mm256_set1_ps(factor);
-        by_lanes(block, numbers, scales, out, |lanes| _mm256_mul_ps(lanes, factor));
-    }
+    let factor = _mm256_set1_ps(factor);
+    by_lanes(block, numbers, scales, out, |lanes| _mm256_mul_ps(lanes, factor));
 }

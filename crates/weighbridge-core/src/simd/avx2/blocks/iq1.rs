@@ -1,9 +1,10 @@
 //! IQ1: eight of -1, 0 and 1 from a grid, moved up or down by 1/8, and a scale of three bits.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::grids::{crossed_digits, join16, odd_scales8, picked, spread, upper16};
+use crate::simd::avx2::lanes::{is_16_bit, store16};
 use crate::simd::{Number, avx2};
 
 /// A shuffle that puts each of four u16 into four lanes.
@@ -13,31 +14,30 @@ const WORDS: [u16; 16] = spread(4, 0x0100, 0x0202);
 const THREE_BITS: [u16; 8] = [512, 64, 8, 1, 512, 64, 8, 1];
 
 /// What the digits stand for, in both halves.
-#[inline(always)]
-unsafe fn numbers() -> __m256 {
-    // SAFETY: registers only.
-    unsafe { _mm256_setr_ps(-1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 0.0) }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn numbers() -> __m256 {
+    _mm256_setr_ps(-1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 0.0)
 }
 
 /// The upper bits of four nibbles, each as eight bytes: the bytes are
 /// [`crossed`](avx2::crossed), and 4 where the bit is set.
-#[inline(always)]
-unsafe fn crossed_directions(nibbles: [u8; 2]) -> __m256i {
-    // SAFETY: registers only.
-    unsafe {
-        let each = |byte: u8| i64::from_le_bytes([byte; 8]);
-        let byte = _mm256_setr_epi64x(each(0), each(1), each(0), each(1));
-        let bit = _mm256_setr_epi64x(each(8), each(8), each(128), each(128));
-        let bytes = _mm256_shuffle_epi8(_mm256_set1_epi16(i16::from_le_bytes(nibbles)), byte);
-        let set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
-        _mm256_and_si256(set, _mm256_set1_epi8(4))
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn crossed_directions(nibbles: [u8; 2]) -> __m256i {
+    let each = |byte: u8| i64::from_le_bytes([byte; 8]);
+    let byte = _mm256_setr_epi64x(each(0), each(1), each(0), each(1));
+    let bit = _mm256_setr_epi64x(each(8), each(8), each(128), each(128));
+    let bytes = _mm256_shuffle_epi8(_mm256_set1_epi16(i16::from_le_bytes(nibbles)), byte);
+    let set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+    _mm256_and_si256(set, _mm256_set1_epi8(4))
 }
 
 /// 32 sixteen-bit numbers of IQ1_M. Codes: two bits of digit, the direction, which of the two
 /// scales.
-#[inline(always)]
-unsafe fn looked_up32_of_m<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn looked_up32_of_m<T: Number>(
     out: &mut [T; 32],
     digits: __m256i,
     nibbles: [u8; 2],
@@ -58,6 +58,10 @@ unsafe fn looked_up32_of_m<T: Number>(
 }
 
 /// The grid's entry at an index of eleven bits.
+///
+/// # Safety
+///
+/// `place` is below 2048.
 #[inline(always)]
 unsafe fn in_grid(grid: &'static [[u8; 8]; 2048], place: u16) -> &'static [u8; 8] {
     // SAFETY: the grid has 2048 entries.
@@ -66,8 +70,9 @@ unsafe fn in_grid(grid: &'static [[u8; 8]; 2048], place: u16) -> &'static [u8; 8
 
 /// A block of single-precision numbers from its scales and its deltas, both spread evenly over the
 /// 32 runs of eight; `entry` gives the digits of a run.
-#[inline(always)]
-unsafe fn decode<T: Number, const SCALES: usize, const DELTAS: usize>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn decode<T: Number, const SCALES: usize, const DELTAS: usize>(
     out: &mut [T; 256],
     scales: &[f32; SCALES],
     deltas: &[f32; DELTAS],
@@ -86,13 +91,17 @@ unsafe fn decode<T: Number, const SCALES: usize, const DELTAS: usize>(
                     let table = _mm256_mul_ps(_mm256_add_ps(numbers, delta), scale);
                     *lanes = picked(table, entry(4 * group + eight));
                 }
-                T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
+                store16(out.as_mut_ptr(), lanes[0], lanes[1]);
             }
         }
     }
 }
 
 /// Writes 1/8 eight times to `at`, negative where the highest bit of a lane is set.
+///
+/// # Safety
+///
+/// `at` has room for eight. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn deltas8(at: &mut [f32], down: __m256i) {
     debug_assert!(at.len() >= 8);
@@ -104,8 +113,9 @@ unsafe fn deltas8(at: &mut [f32], down: __m256i) {
 }
 
 /// IQ1_S.
-#[inline(always)]
-pub(in crate::simd) unsafe fn iq1_s<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn iq1_s<T: Number>(
     block: &[u8; 50],
     grid: &'static [[u8; 8]; 2048],
     out: &mut [T; 256],
@@ -127,7 +137,7 @@ pub(in crate::simd) unsafe fn iq1_s<T: Number>(
         odd_scales8(&mut scales, s, avx2::half(at));
         deltas8(&mut deltas, _mm256_slli_epi32::<16>(words));
         let entry = |eight: usize| in_grid(grid, entries[eight]);
-        if !T::IS_16_BIT {
+        if !is_16_bit::<T>() {
             return decode(out, &scales, &deltas, entry);
         }
         for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
@@ -140,8 +150,9 @@ pub(in crate::simd) unsafe fn iq1_s<T: Number>(
 }
 
 /// IQ1_M.
-#[inline(always)]
-pub(in crate::simd) unsafe fn iq1_m<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn iq1_m<T: Number>(
     block: &[u8; 56],
     grid: &'static [[u8; 8]; 2048],
     scale: f32,
@@ -171,7 +182,7 @@ pub(in crate::simd) unsafe fn iq1_m<T: Number>(
         odd_scales8(&mut scales, _mm256_cvtepu16_epi32(_mm256_castsi256_si128(s)), d);
         odd_scales8(&mut scales[8..], _mm256_cvtepu16_epi32(_mm256_extracti128_si256::<1>(s)), d);
         let entry = |eight: usize| in_grid(grid, entries[eight]);
-        if !T::IS_16_BIT {
+        if !is_16_bit::<T>() {
             return decode(out, &scales, &deltas, entry);
         }
         for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {

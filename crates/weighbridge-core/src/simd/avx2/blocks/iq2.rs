@@ -1,5 +1,5 @@
 //! IQ2: eight magnitudes from a grid, a sign each, and a scale of four bits over 16 or 32 of them.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -7,11 +7,13 @@ use super::grids::{
     crossed_bits, crossed_digits, even, even_signs, join16, odd_scales8, picked, signed, spread,
     upper16,
 };
+use crate::simd::avx2::lanes::{is_16_bit, store16};
 use crate::simd::{Number, avx2};
 
 /// A block from its signs, 32 per group, and its scales; `entry` gives the digits of eight.
-#[inline(always)]
-unsafe fn decode<T: Number, const SCALES: usize>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn decode<T: Number, const SCALES: usize>(
     out: &mut [T; 256],
     signs: &[[u8; 4]],
     scales: &[f32; SCALES],
@@ -20,27 +22,25 @@ unsafe fn decode<T: Number, const SCALES: usize>(
     for (group, (out, &signs)) in out.as_chunks_mut().0.iter_mut().zip(signs).enumerate() {
         let entries = [0, 1, 2, 3].map(|eight| entry(4 * group + eight));
         let scales = [0, 1].map(|half| scales[(2 * group + half) * SCALES / 16]);
-        // SAFETY: the caller's promise is passed on.
-        unsafe {
-            if T::IS_16_BIT {
-                looked_up32(out, entries, signs, scales);
-            } else {
-                picked32(out, entries, signs, scales);
-            }
+        if is_16_bit::<T>() {
+            looked_up32(out, entries, signs, scales);
+        } else {
+            picked32(out, entries, signs, scales);
         }
     }
 }
 
 /// The magnitudes that digits stand for, in both halves.
-#[inline(always)]
-unsafe fn magnitudes() -> __m256 {
-    // SAFETY: registers only.
-    unsafe { _mm256_setr_ps(8.0, 25.0, 43.0, 0.0, 8.0, 25.0, 43.0, 0.0) }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn magnitudes() -> __m256 {
+    _mm256_setr_ps(8.0, 25.0, 43.0, 0.0, 8.0, 25.0, 43.0, 0.0)
 }
 
 /// A group of single-precision numbers.
-#[inline(always)]
-unsafe fn picked32<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn picked32<T: Number>(
     out: &mut [T; 32],
     entries: [&[u8; 8]; 4],
     signs: [u8; 4],
@@ -54,14 +54,15 @@ unsafe fn picked32<T: Number>(
             let table = _mm256_mul_ps(magnitudes(), _mm256_set1_ps(scales[half]));
             let low = signed(picked(table, entries[first]), signs, first);
             let high = signed(picked(table, entries[second]), signs, second);
-            T::store16(out.as_mut_ptr(), low, high);
+            store16(out.as_mut_ptr(), low, high);
         }
     }
 }
 
 /// A group of sixteen-bit numbers. Codes: two bits of digit, which of the two scales, the sign.
-#[inline(always)]
-unsafe fn looked_up32<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn looked_up32<T: Number>(
     out: &mut [T; 32],
     entries: [&[u8; 8]; 4],
     signs: [u8; 4],
@@ -81,6 +82,10 @@ unsafe fn looked_up32<T: Number>(
 }
 
 /// The scales that the 16 nibbles at `at` and `d` give.
+///
+/// # Safety
+///
+/// Eight bytes may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn scales16(at: *const u8, d: f32) -> [f32; 16] {
     let mut scales = [0.0; 16];
@@ -98,8 +103,9 @@ unsafe fn scales16(at: *const u8, d: f32) -> [f32; 16] {
 }
 
 /// IQ2_XXS.
-#[inline(always)]
-pub(in crate::simd) unsafe fn iq2_xxs<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn iq2_xxs<T: Number>(
     block: &[u8; 66],
     grid: &'static [[u8; 8]; 256],
     out: &mut [T; 256],
@@ -122,8 +128,9 @@ pub(in crate::simd) unsafe fn iq2_xxs<T: Number>(
 }
 
 /// IQ2_XS.
-#[inline(always)]
-pub(in crate::simd) unsafe fn iq2_xs<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn iq2_xs<T: Number>(
     block: &[u8; 74],
     grid: &'static [[u8; 8]; 512],
     out: &mut [T; 256],
@@ -146,8 +153,9 @@ pub(in crate::simd) unsafe fn iq2_xs<T: Number>(
 }
 
 /// IQ2_S.
-#[inline(always)]
-pub(in crate::simd) unsafe fn iq2_s<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn iq2_s<T: Number>(
     block: &[u8; 82],
     grid: &'static [[u8; 8]; 1024],
     out: &mut [T; 256],

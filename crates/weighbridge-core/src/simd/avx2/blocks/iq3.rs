@@ -1,9 +1,10 @@
 //! IQ3: four magnitudes from a grid, a sign each, and a scale of four bits over 32 of them.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::grids::{crossed_bits, even_signs, join16, odd_scales8, signed, spread, upper16};
+use crate::simd::avx2::lanes::{is_16_bit, store16};
 use crate::simd::{Number, avx2};
 
 struct Grid<const N: usize> {
@@ -20,7 +21,7 @@ struct Grid<const N: usize> {
 ///
 /// # Safety
 ///
-/// Every index lies in the grid.
+/// Every index lies in the grid. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn decode<T: Number, const N: usize>(
     out: &mut [T; 256],
@@ -34,7 +35,7 @@ unsafe fn decode<T: Number, const N: usize>(
         // SAFETY: the caller's promise is passed on.
         unsafe {
             let scale = _mm256_set1_ps(scales[group]);
-            if T::IS_16_BIT {
+            if is_16_bit::<T>() {
                 looked_up32(out, grid, entries, signs, scale);
             } else {
                 multiplied32(out, grid, entries, signs, scale);
@@ -44,6 +45,10 @@ unsafe fn decode<T: Number, const N: usize>(
 }
 
 /// A group of single-precision numbers.
+///
+/// # Safety
+///
+/// Every entry lies in the grid. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn multiplied32<T: Number, const N: usize>(
     out: &mut [T; 32],
@@ -64,12 +69,16 @@ unsafe fn multiplied32<T: Number, const N: usize>(
                 let numbers = _mm256_loadu2_m128(second.as_ptr(), first.as_ptr());
                 *lanes = signed(_mm256_mul_ps(numbers, scale), signs, eight);
             }
-            T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
+            store16(out.as_mut_ptr(), lanes[0], lanes[1]);
         }
     }
 }
 
 /// A group of sixteen-bit numbers. Codes: three bits of digit, the sign.
+///
+/// # Safety
+///
+/// Every entry lies in the grid. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn looked_up32<T: Number, const N: usize>(
     out: &mut [T; 32],
@@ -90,8 +99,9 @@ unsafe fn looked_up32<T: Number, const N: usize>(
 }
 
 /// IQ3_XXS.
-#[inline(always)]
-pub(in crate::simd) unsafe fn iq3_xxs<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn iq3_xxs<T: Number>(
     block: &[u8; 98],
     magnitudes: [f32; 8],
     digits: &'static [[u8; 4]; 256],
@@ -113,8 +123,9 @@ pub(in crate::simd) unsafe fn iq3_xxs<T: Number>(
 }
 
 /// IQ3_S.
-#[inline(always)]
-pub(in crate::simd) unsafe fn iq3_s<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn iq3_s<T: Number>(
     block: &[u8; 110],
     magnitudes: [f32; 8],
     digits: &'static [[u8; 4]; 512],

@@ -1,16 +1,18 @@
 //! K types whose values count up from a minimum: blocks of 256, cut into groups that each have a
 //! scale and a minimum.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::spread::{load32, unsigned32};
 use crate::simd::avx2::Table16;
+use crate::simd::avx2::lanes::is_16_bit;
 use crate::simd::{Number, avx2};
 
 /// Eight unsigned bytes, each times its lane of `unit`.
-#[inline(always)]
-unsafe fn products(bytes: [u8; 8], unit: __m256) -> [f32; 8] {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn products(bytes: [u8; 8], unit: __m256) -> [f32; 8] {
     let mut products = [0.0; 8];
     // SAFETY: eight are written.
     unsafe {
@@ -21,8 +23,9 @@ unsafe fn products(bytes: [u8; 8], unit: __m256) -> [f32; 8] {
 }
 
 /// Q2_K.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q2_k<T: Number>(block: &[u8; 84], out: &mut [T; 256]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q2_k<T: Number>(block: &[u8; 84], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let at = block.as_ptr();
@@ -51,21 +54,20 @@ pub(in crate::simd) unsafe fn q2_k<T: Number>(block: &[u8; 84], out: &mut [T; 25
 }
 
 /// The sixteen numbers that the nibbles of a group can stand for.
-#[inline(always)]
-unsafe fn sixteen<T: Number>(scale: &f32, minimum: &f32) -> Table16 {
-    // SAFETY: registers only.
-    unsafe {
-        let [scale, minimum] = [scale, minimum].map(|one| _mm256_broadcast_ss(one));
-        let value = |q| _mm256_sub_ps(_mm256_mul_ps(q, scale), minimum);
-        let low = _mm256_setr_ps(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0);
-        let high = _mm256_setr_ps(8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0);
-        Table16::new::<T>(value(low), value(high))
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn sixteen<T: Number>(scale: &f32, minimum: &f32) -> Table16 {
+    let [scale, minimum] = [scale, minimum].map(|one| _mm256_broadcast_ss(one));
+    let value = |q| _mm256_sub_ps(_mm256_mul_ps(q, scale), minimum);
+    let low = _mm256_setr_ps(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0);
+    let high = _mm256_setr_ps(8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0);
+    Table16::new::<T>(value(low), value(high))
 }
 
 /// Q4_K.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q4_k<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q4_k<T: Number>(
     block: &[u8; 144],
     scales: [[u8; 8]; 2],
     out: &mut [T; 256],
@@ -78,7 +80,7 @@ pub(in crate::simd) unsafe fn q4_k<T: Number>(
         let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
         let low = _mm256_set1_epi8(15);
         for pair in 0..4 {
-            let bytes = if T::IS_16_BIT {
+            let bytes = if is_16_bit::<T>() {
                 avx2::crossed(_mm256_loadu_si256(at.add(16 + 32 * pair).cast()))
             } else {
                 load32::<T>(at.add(16 + 32 * pair))
@@ -87,7 +89,7 @@ pub(in crate::simd) unsafe fn q4_k<T: Number>(
             for (group, q) in [(2 * pair, bytes), (2 * pair + 1, high)] {
                 let (scale, minimum) = (&scales[group], &minimums[group]);
                 let (q, out) = (_mm256_and_si256(q, low), out.as_mut_ptr().add(32 * group));
-                if T::IS_16_BIT {
+                if is_16_bit::<T>() {
                     sixteen::<T>(scale, minimum).store_crossed32(out, q);
                 } else {
                     unsigned32(out, q, [scale; 2], [minimum; 2]);
@@ -98,8 +100,9 @@ pub(in crate::simd) unsafe fn q4_k<T: Number>(
 }
 
 /// Q5_K.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q5_k<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q5_k<T: Number>(
     block: &[u8; 176],
     scales: [[u8; 8]; 2],
     out: &mut [T; 256],

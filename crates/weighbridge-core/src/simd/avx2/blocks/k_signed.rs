@@ -1,15 +1,17 @@
 //! K types whose values lie around zero: blocks of 256. Q3_K and Q6_K cut them into groups of 16
 //! that each have a signed scale.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::spread::{SIGNED, load32, signed32};
+use crate::simd::avx2::lanes::weaves;
 use crate::simd::{Number, avx2};
 
 /// Sixteen signed scales times `unit`.
-#[inline(always)]
-unsafe fn products(scales: __m128i, unit: f32) -> [f32; 16] {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn products(scales: __m128i, unit: f32) -> [f32; 16] {
     let mut products = [0.0; 16];
     // SAFETY: sixteen are written.
     unsafe { avx2::scaled16(products.as_mut_ptr(), scales, _mm256_set1_ps(unit)) }
@@ -17,12 +19,9 @@ unsafe fn products(scales: __m128i, unit: f32) -> [f32; 16] {
 }
 
 /// Q3_K.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q3_k<T: Number>(
-    block: &[u8; 110],
-    scales: [u8; 16],
-    out: &mut [T; 256],
-) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q3_k<T: Number>(block: &[u8; 110], scales: [u8; 16], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let at = block.as_ptr();
@@ -55,8 +54,9 @@ pub(in crate::simd) unsafe fn q3_k<T: Number>(
 }
 
 /// Q6_K.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q6_k<T: Number>(block: &[u8; 210], out: &mut [T; 256]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q6_k<T: Number>(block: &[u8; 210], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let at = block.as_ptr();
@@ -89,15 +89,16 @@ pub(in crate::simd) unsafe fn q6_k<T: Number>(block: &[u8; 210], out: &mut [T; 2
 }
 
 /// Q8_K.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q8_k<T: Number>(block: &[u8; 292], scale: f32, out: &mut [T; 256]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q8_k<T: Number>(block: &[u8; 292], scale: f32, out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let scale = _mm256_set1_ps(scale);
         for start in (0..256).step_by(16) {
             let bytes = _mm_loadu_si128(block.as_ptr().add(4 + start).cast());
             let out = out.as_mut_ptr().add(start);
-            if T::WEAVES {
+            if weaves::<T>() {
                 avx2::scaled_words16(out, _mm256_cvtepi8_epi16(bytes), scale);
             } else {
                 avx2::scaled16(out, bytes, scale);

@@ -1,11 +1,16 @@
 //! The first generation: blocks of 32 with one scale and, in some types, one minimum.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
+use crate::simd::avx2::lanes::{is_16_bit, store16};
 use crate::simd::{Number, avx2};
 
 /// 32 nibbles as bytes, in the order of the elements.
+///
+/// # Safety
+///
+/// Sixteen bytes may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn nibbles32(at: *const u8) -> __m256i {
     // SAFETY: sixteen bytes may be read.
@@ -17,6 +22,10 @@ pub(super) unsafe fn nibbles32(at: *const u8) -> __m256i {
 }
 
 /// Sixteen nibbles and the bits above them as words: `lift` where the bit is set.
+///
+/// # Safety
+///
+/// Two bytes may be read from `fifths`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn five_bit_words(nibbles: __m256i, fifths: *const u8, lift: i16) -> __m256i {
     // SAFETY: two bytes may be read.
@@ -31,6 +40,10 @@ unsafe fn five_bit_words(nibbles: __m256i, fifths: *const u8, lift: i16) -> __m2
 }
 
 /// The 32 codes of a block of five bits as words, elements 0 to 15 and 16 to 31.
+///
+/// # Safety
+///
+/// Four bytes may be read from `fifths`, sixteen from `nibbles`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn five_bits32(fifths: *const u8, nibbles: *const u8) -> [__m256i; 2] {
     // SAFETY: four bytes and sixteen bytes may be read.
@@ -43,8 +56,9 @@ unsafe fn five_bits32(fifths: *const u8, nibbles: *const u8) -> [__m256i; 2] {
 }
 
 /// 32 signed bytes times a scale.
-#[inline(always)]
-unsafe fn scaled32<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn scaled32<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32) {
     // SAFETY: 32 are written.
     unsafe {
         let (at, scale) = (out.as_mut_ptr(), _mm256_set1_ps(scale));
@@ -54,8 +68,9 @@ unsafe fn scaled32<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32) {
 }
 
 /// 32 unsigned bytes times a scale, plus a minimum; rounded after each step.
-#[inline(always)]
-unsafe fn scaled32_from<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32, minimum: f32) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn scaled32_from<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32, minimum: f32) {
     // SAFETY: 32 are written.
     unsafe {
         let (scale, minimum) = (_mm256_set1_ps(scale), _mm256_set1_ps(minimum));
@@ -64,31 +79,30 @@ unsafe fn scaled32_from<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32
             (_mm256_castsi256_si128(bytes), out.as_mut_ptr()),
             (_mm256_extracti128_si256::<1>(bytes), out.as_mut_ptr().add(16)),
         ] {
-            T::store16(at, value(half), value(_mm_srli_si128::<8>(half)));
+            store16(at, value(half), value(_mm_srli_si128::<8>(half)));
         }
     }
 }
 
 /// `q` times a scale plus a minimum for `q` from 0 to 15.
-#[inline(always)]
-unsafe fn counted_from(scale: f32, minimum: f32) -> (__m256, __m256) {
-    // SAFETY: registers only.
-    unsafe {
-        let (scale, minimum) = (_mm256_set1_ps(scale), _mm256_set1_ps(minimum));
-        let low = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
-        let high = _mm256_setr_ps(8., 9., 10., 11., 12., 13., 14., 15.);
-        let value = |q| _mm256_add_ps(_mm256_mul_ps(q, scale), minimum);
-        (value(low), value(high))
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn counted_from(scale: f32, minimum: f32) -> (__m256, __m256) {
+    let (scale, minimum) = (_mm256_set1_ps(scale), _mm256_set1_ps(minimum));
+    let low = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
+    let high = _mm256_setr_ps(8., 9., 10., 11., 12., 13., 14., 15.);
+    let value = |q| _mm256_add_ps(_mm256_mul_ps(q, scale), minimum);
+    (value(low), value(high))
 }
 
 /// Q4_0.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q4_0<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q4_0<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let (at, scale) = (block.as_ptr(), avx2::half(block.as_ptr()));
-        if T::IS_16_BIT {
+        if is_16_bit::<T>() {
             let scale = _mm256_set1_ps(scale);
             let low = _mm256_mul_ps(_mm256_setr_ps(-8., -7., -6., -5., -4., -3., -2., -1.), scale);
             let high = _mm256_mul_ps(_mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.), scale);
@@ -102,13 +116,14 @@ pub(in crate::simd) unsafe fn q4_0<T: Number>(block: &[u8; 18], out: &mut [T; 32
 }
 
 /// Q4_1.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q4_1<T: Number>(block: &[u8; 20], out: &mut [T; 32]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q4_1<T: Number>(block: &[u8; 20], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
         let (scale, minimum) = (avx2::half(at), avx2::half(at.add(2)));
-        if T::IS_16_BIT {
+        if is_16_bit::<T>() {
             let (low, high) = counted_from(scale, minimum);
             let table = avx2::Table16::new::<T>(low, high);
             table.store_crossed32(out.as_mut_ptr(), avx2::crossed_nibbles32(at.add(4)));
@@ -119,8 +134,9 @@ pub(in crate::simd) unsafe fn q4_1<T: Number>(block: &[u8; 20], out: &mut [T; 32
 }
 
 /// Q5_0.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q5_0<T: Number>(block: &[u8; 22], out: &mut [T; 32]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q5_0<T: Number>(block: &[u8; 22], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -133,8 +149,9 @@ pub(in crate::simd) unsafe fn q5_0<T: Number>(block: &[u8; 22], out: &mut [T; 32
 }
 
 /// Q5_1.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q5_1<T: Number>(block: &[u8; 24], out: &mut [T; 32]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q5_1<T: Number>(block: &[u8; 24], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -147,6 +164,10 @@ pub(in crate::simd) unsafe fn q5_1<T: Number>(block: &[u8; 24], out: &mut [T; 32
 }
 
 /// 32 signed bytes times a scale, straight from memory.
+///
+/// # Safety
+///
+/// 32 bytes may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn scaled_bytes32<T: Number>(out: &mut [T; 32], at: *const u8, scale: f32) {
     // SAFETY: 32 bytes may be read, 32 numbers are written.
@@ -154,7 +175,7 @@ unsafe fn scaled_bytes32<T: Number>(out: &mut [T; 32], at: *const u8, scale: f32
         let scale = _mm256_set1_ps(scale);
         for half in [0, 16] {
             let bytes = _mm_loadu_si128(at.add(half).cast());
-            if T::IS_16_BIT {
+            if is_16_bit::<T>() {
                 let words = _mm256_cvtepi8_epi16(bytes);
                 avx2::scaled_words16(out.as_mut_ptr().add(half), words, scale);
             } else {
@@ -165,8 +186,9 @@ unsafe fn scaled_bytes32<T: Number>(out: &mut [T; 32], at: *const u8, scale: f32
 }
 
 /// Q8_0.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q8_0<T: Number>(block: &[u8; 34], out: &mut [T; 32]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q8_0<T: Number>(block: &[u8; 34], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -175,8 +197,9 @@ pub(in crate::simd) unsafe fn q8_0<T: Number>(block: &[u8; 34], out: &mut [T; 32
 }
 
 /// Q8_1.
-#[inline(always)]
-pub(in crate::simd) unsafe fn q8_1<T: Number>(block: &[u8; 36], out: &mut [T; 32]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn q8_1<T: Number>(block: &[u8; 36], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -185,8 +208,9 @@ pub(in crate::simd) unsafe fn q8_1<T: Number>(block: &[u8; 36], out: &mut [T; 32
 }
 
 /// APR_Q4.
-#[inline(always)]
-pub(in crate::simd) unsafe fn apr_q4<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn apr_q4<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block, 32 are written.
     unsafe {
         let (at, out) = (block.as_ptr(), out.as_mut_ptr());

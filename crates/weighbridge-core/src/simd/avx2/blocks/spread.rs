@@ -13,17 +13,22 @@
 use std::arch::x86_64::*;
 
 use crate::simd::Number;
+use crate::simd::avx2::lanes::{store_woven16, store16, weaves};
 
 /// The caller multiplies [`signed32`]'s scales by this: the lanes are too large by its inverse.
 pub(super) const SIGNED: f32 = 1.0 / 16_777_216.0;
 
 /// 32 bytes, in the order that [`unsigned32`] and [`signed32`] expect for the same output type.
+///
+/// # Safety
+///
+/// 32 bytes may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn load32<T: Number>(at: *const u8) -> __m256i {
     // SAFETY: 32 bytes may be read.
     unsafe {
         let bytes = _mm256_loadu_si256(at.cast());
-        if T::WEAVES {
+        if weaves::<T>() {
             // Eights: first, third, then second, fourth.
             _mm256_permute4x64_epi64::<0b11_01_10_00>(bytes)
         } else {
@@ -35,7 +40,7 @@ pub(super) unsafe fn load32<T: Number>(at: *const u8) -> __m256i {
 
 /// Where vector `index` of four finds its bytes within each half of what [`load32`] returns.
 const fn places<T: Number>(index: i32) -> [i32; 4] {
-    if T::WEAVES {
+    if weaves::<T>() {
         let first = index / 2 * 8 + index % 2;
         [first, first + 2, first + 4, first + 6]
     } else {
@@ -45,26 +50,32 @@ const fn places<T: Number>(index: i32) -> [i32; 4] {
 }
 
 /// Vector `INDEX` of four: each byte at the bottom of its lane or, if signed, at the top.
-#[inline(always)]
-unsafe fn lanes<T: Number, const INDEX: i32, const SIGN: bool>(bytes: __m256i) -> __m256 {
-    // SAFETY: registers only.
-    unsafe {
-        let [a, b, c, d] = const { places::<T>(INDEX) }.map(|place| {
-            if SIGN { 0x0080_8080 | place << 24 } else { 0x8080_8000_u32.cast_signed() | place }
-        });
-        let places = _mm256_setr_epi32(a, b, c, d, a, b, c, d);
-        _mm256_cvtepi32_ps(_mm256_shuffle_epi8(bytes, places))
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn lanes<T: Number, const INDEX: i32, const SIGN: bool>(bytes: __m256i) -> __m256 {
+    let [a, b, c, d] = const { places::<T>(INDEX) }.map(|place| {
+        if SIGN { 0x0080_8080 | place << 24 } else { 0x8080_8000_u32.cast_signed() | place }
+    });
+    let places = _mm256_setr_epi32(a, b, c, d, a, b, c, d);
+    _mm256_cvtepi32_ps(_mm256_shuffle_epi8(bytes, places))
 }
 
 /// Writes two vectors in the order of [`places`].
+///
+/// # Safety
+///
+/// Sixteen numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn store<T: Number>(at: *mut T, one: __m256, two: __m256) {
     // SAFETY: the caller's promise is passed on.
-    unsafe { if T::WEAVES { T::store_woven16(at, one, two) } else { T::store16(at, one, two) } }
+    unsafe { if weaves::<T>() { store_woven16(at, one, two) } else { store16(at, one, two) } }
 }
 
 /// Writes 32 signed bytes times a scale, one for each sixteen, to `at..at + 32`.
+///
+/// # Safety
+///
+/// 32 numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn signed32<T: Number>(at: *mut T, bytes: __m256i, scales: [&f32; 2]) {
     // SAFETY: the caller's promise is passed on.
@@ -79,6 +90,10 @@ pub(super) unsafe fn signed32<T: Number>(at: *mut T, bytes: __m256i, scales: [&f
 
 /// Writes 32 unsigned bytes times a scale, less a minimum, to `at..at + 32`: a scale and a minimum
 /// for each sixteen.
+///
+/// # Safety
+///
+/// 32 numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn unsigned32<T: Number>(
     at: *mut T,

@@ -1,5 +1,5 @@
 //! Weights of -1, 0 and 1 times one scale.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -13,25 +13,27 @@ const THIRD: usize = 48;
 
 /// The first digits of bytes whose highest bits are inverted, so that signed comparisons find
 /// them. Three times such a byte is its remaining digits, with the highest bit inverted again.
-#[inline(always)]
-unsafe fn first_digit(turned: __m256i) -> __m256i {
-    // SAFETY: registers only.
-    unsafe {
-        // Three times a byte reaches 256 at 86, and 512 at 171.
-        let one = _mm256_cmpgt_epi8(turned, _mm256_set1_epi8((85u8 ^ 128).cast_signed()));
-        let two = _mm256_cmpgt_epi8(turned, _mm256_set1_epi8((170u8 ^ 128).cast_signed()));
-        _mm256_abs_epi8(_mm256_add_epi8(one, two))
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn first_digit(turned: __m256i) -> __m256i {
+    // Three times a byte reaches 256 at 86, and 512 at 171.
+    let one = _mm256_cmpgt_epi8(turned, _mm256_set1_epi8((85u8 ^ 128).cast_signed()));
+    let two = _mm256_cmpgt_epi8(turned, _mm256_set1_epi8((170u8 ^ 128).cast_signed()));
+    _mm256_abs_epi8(_mm256_add_epi8(one, two))
 }
 
 /// Bytes with their first digits removed.
-#[inline(always)]
-unsafe fn without_first(bytes: __m256i) -> __m256i {
-    // SAFETY: registers only.
-    unsafe { _mm256_add_epi8(bytes, _mm256_add_epi8(bytes, bytes)) }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn without_first(bytes: __m256i) -> __m256i {
+    _mm256_add_epi8(bytes, _mm256_add_epi8(bytes, bytes))
 }
 
 /// The third run: four bytes with none, one, two and three of their digits removed.
+///
+/// # Safety
+///
+/// Four bytes may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn third_run(at: *const u8) -> __m256i {
     // SAFETY: four bytes may be read.
@@ -52,8 +54,9 @@ unsafe fn third_run(at: *const u8) -> __m256i {
 }
 
 /// TQ1_0.
-#[inline(always)]
-pub(in crate::simd) unsafe fn tq1_0<T: Number>(block: &[u8; 54], out: &mut [T; 256]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn tq1_0<T: Number>(block: &[u8; 54], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block; eight times 32 are written.
     unsafe {
         let (at, out) = (block.as_ptr(), out.as_mut_ptr());
@@ -79,8 +82,9 @@ pub(in crate::simd) unsafe fn tq1_0<T: Number>(block: &[u8; 54], out: &mut [T; 2
 }
 
 /// TQ2_0.
-#[inline(always)]
-pub(in crate::simd) unsafe fn tq2_0<T: Number>(block: &[u8; 66], out: &mut [T; 256]) {
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(in crate::simd) fn tq2_0<T: Number>(block: &[u8; 66], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block; twice four times 32 are written.
     unsafe {
         let (at, out) = (block.as_ptr(), out.as_mut_ptr());

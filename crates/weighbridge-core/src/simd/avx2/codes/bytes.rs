@@ -6,6 +6,7 @@ use std::arch::x86_64::*;
 use super::combined;
 use crate::simd::Number;
 use crate::simd::avx2;
+use crate::simd::avx2::lanes::store_woven16;
 use crate::simd::codes::{Arithmetic, Factor, Kind};
 
 /// How many times too small [`e4m3_apart`]'s numbers are.
@@ -18,6 +19,10 @@ pub(super) fn have_room(factors: &[Factor]) -> bool {
 }
 
 /// Decodes a group of E4M3 numbers; `false` if one of them is NaN.
+///
+/// # Safety
+///
+/// As many bytes as `out` has elements may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn e4m3_group<T: Number>(scale: f32, at: *const u8, out: &mut [T]) -> bool {
     // SAFETY: sixteen bytes are read for every sixteen elements; the caller provides them.
@@ -29,17 +34,17 @@ pub(super) unsafe fn e4m3_group<T: Number>(scale: f32, at: *const u8, out: &mut 
             let nan = _mm_cmpeq_epi8(_mm_and_si128(bytes, magnitude), magnitude);
             nans = _mm_or_si128(nans, nan);
             let [even, odd] = e4m3_apart(bytes);
-            T::store_woven16(
-                out.as_mut_ptr(),
-                _mm256_mul_ps(even, scale),
-                _mm256_mul_ps(odd, scale),
-            );
+            store_woven16(out.as_mut_ptr(), _mm256_mul_ps(even, scale), _mm256_mul_ps(odd, scale));
         }
         _mm_movemask_epi8(nans) == 0
     }
 }
 
 /// Bytes that each hold a number, sixteen at a time.
+///
+/// # Safety
+///
+/// As many bytes as `out` has elements may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn bytes16<T: Number>(
     kind: Kind,
@@ -73,7 +78,7 @@ pub(super) unsafe fn bytes16<T: Number>(
             }
             let even = combined::<T>(arithmetic, stepwise, factor, even);
             let odd = combined::<T>(arithmetic, stepwise, factor, odd);
-            T::store_woven16(out.as_mut_ptr().add(done), even, odd);
+            store_woven16(out.as_mut_ptr().add(done), even, odd);
             done += 16;
         }
     }
@@ -92,44 +97,38 @@ fn e4m3_factor(arithmetic: Arithmetic, factor: Factor) -> (Option<f32>, Factor) 
 }
 
 /// Even and odd words as numbers.
-#[inline(always)]
-unsafe fn words_apart(words: __m256i) -> [__m256; 2] {
-    // SAFETY: registers only.
-    unsafe { [avx2::even(words), avx2::odd(words)] }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn words_apart(words: __m256i) -> [__m256; 2] {
+    [avx2::even(words), avx2::odd(words)]
 }
 
 /// Whether any of sixteen bytes is a NaN of E4M3, which is left to the definition.
-#[inline(always)]
-unsafe fn has_e4m3_nan(bytes: __m128i) -> bool {
-    // SAFETY: registers only.
-    unsafe {
-        let magnitude = _mm_and_si128(bytes, _mm_set1_epi8(0x7f));
-        _mm_movemask_epi8(_mm_cmpeq_epi8(magnitude, _mm_set1_epi8(0x7f))) != 0
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn has_e4m3_nan(bytes: __m128i) -> bool {
+    let magnitude = _mm_and_si128(bytes, _mm_set1_epi8(0x7f));
+    _mm_movemask_epi8(_mm_cmpeq_epi8(magnitude, _mm_set1_epi8(0x7f))) != 0
 }
 
 /// Sixteen bytes of E4M3 as even and odd numbers, 256 times too small. They go through half
 /// precision, which has one more exponent bit and widens subnormal numbers as fast as others.
-#[inline(always)]
-unsafe fn e4m3_apart(bytes: __m128i) -> [__m256; 2] {
-    // SAFETY: registers only.
-    unsafe {
-        // The shift doubles the sign; the mask removes the copy and keeps exponent and fraction.
-        let mask = _mm_set1_epi16(0xbf80_u16.cast_signed());
-        let even = _mm_srai_epi16::<1>(_mm_slli_epi16::<8>(bytes));
-        let odd = _mm_srai_epi16::<1>(bytes);
-        [_mm256_cvtph_ps(_mm_and_si128(even, mask)), _mm256_cvtph_ps(_mm_and_si128(odd, mask))]
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn e4m3_apart(bytes: __m128i) -> [__m256; 2] {
+    // The shift doubles the sign; the mask removes the copy and keeps exponent and fraction.
+    let mask = _mm_set1_epi16(0xbf80_u16.cast_signed());
+    let even = _mm_srai_epi16::<1>(_mm_slli_epi16::<8>(bytes));
+    let odd = _mm_srai_epi16::<1>(bytes);
+    [_mm256_cvtph_ps(_mm_and_si128(even, mask)), _mm256_cvtph_ps(_mm_and_si128(odd, mask))]
 }
 
 /// Sixteen bytes of E5M2 as even and odd numbers: half precision without its lower byte.
-#[inline(always)]
-unsafe fn e5m2_apart(bytes: __m128i) -> [__m256; 2] {
-    // SAFETY: registers only.
-    unsafe {
-        let even = _mm_and_si128(bytes, _mm_set1_epi16(0xff));
-        let even = _mm_slli_epi16::<8>(even);
-        let odd = _mm_and_si128(bytes, _mm_set1_epi16(0xff00_u16.cast_signed()));
-        [_mm256_cvtph_ps(even), _mm256_cvtph_ps(odd)]
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn e5m2_apart(bytes: __m128i) -> [__m256; 2] {
+    let even = _mm_and_si128(bytes, _mm_set1_epi16(0xff));
+    let even = _mm_slli_epi16::<8>(even);
+    let odd = _mm_and_si128(bytes, _mm_set1_epi16(0xff00_u16.cast_signed()));
+    [_mm256_cvtph_ps(even), _mm256_cvtph_ps(odd)]
 }

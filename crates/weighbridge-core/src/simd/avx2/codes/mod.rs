@@ -16,15 +16,13 @@ use nibbles::{finished, nibbles, nibbles_in_table, small_groups};
 
 use crate::simd::Number;
 use crate::simd::avx2::Table16;
+use crate::simd::avx2::lanes::{is_16_bit, step8};
 use crate::simd::codes::{Arithmetic, Codes, Factor, Kind, Packing, Run, Segment};
 
 /// Decodes the front of a segment and returns how many elements it decoded.
-///
-/// # Safety
-///
-/// The CPU has AVX2 and F16C.
-#[inline(always)]
-pub(super) unsafe fn segment<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn segment<T: Number>(
     codes: &Codes,
     arithmetic: Arithmetic,
     segment: Segment<'_>,
@@ -55,12 +53,9 @@ pub(super) unsafe fn segment<T: Number>(
 }
 
 /// Decodes the whole groups at the front of a run and returns how many elements it decoded.
-///
-/// # Safety
-///
-/// The CPU has AVX2 and F16C.
-#[inline(always)]
-pub(super) unsafe fn groups<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn groups<T: Number>(
     codes: &Codes,
     signs: Option<[u8; 16]>,
     arithmetic: Arithmetic,
@@ -110,10 +105,16 @@ struct Groups<'a, T> {
 }
 
 impl<T: Number> Groups<'_, T> {
+    /// Codes of four bits.
+    ///
+    /// # Safety
+    ///
+    /// Half as many bytes as `out` has elements may be read from `at`. The CPU has AVX2, F16C and
+    /// FMA.
     #[inline(always)]
     unsafe fn of_nibbles<const LOW_FIRST: bool>(self, at: *const u8) {
         let Self { codes, signs, arithmetic, stepwise, run, out } = self;
-        let mirror = signs.filter(|_| T::IS_16_BIT && arithmetic == Arithmetic::Times);
+        let mirror = signs.filter(|_| is_16_bit::<T>() && arithmetic == Arithmetic::Times);
         let groups = run.factors.iter().zip(out.chunks_exact_mut(run.group)).enumerate();
         // SAFETY: half as many bytes as elements are read; the caller provides them.
         unsafe {
@@ -142,6 +143,10 @@ impl<T: Number> Groups<'_, T> {
     }
 
     /// One loop for each kind.
+    ///
+    /// # Safety
+    ///
+    /// As many bytes as `out` has elements may be read from `at`. The CPU has AVX2, F16C and FMA.
     #[inline(always)]
     unsafe fn of_bytes(self, at: *const u8) -> usize {
         // SAFETY: the caller's promise is passed on.
@@ -156,6 +161,10 @@ impl<T: Number> Groups<'_, T> {
     }
 
     /// Returns how many elements it decoded; it stops before a group that holds a NaN.
+    ///
+    /// # Safety
+    ///
+    /// As many bytes as `out` has elements may be read from `at`. The CPU has AVX2, F16C and FMA.
     #[inline(always)]
     unsafe fn of_kind(self, kind: Kind, at: *const u8) -> usize {
         let Self { arithmetic, stepwise, run, out, .. } = self;
@@ -185,26 +194,24 @@ impl<T: Number> Groups<'_, T> {
 }
 
 /// Numbers combined with factors.
-#[inline(always)]
-unsafe fn combined<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn combined<T: Number>(
     arithmetic: Arithmetic,
     stepwise: bool,
     factor: Factor,
     numbers: __m256,
 ) -> __m256 {
-    // SAFETY: registers only.
-    unsafe {
-        let (scale, offset) = (_mm256_set1_ps(factor.scale), _mm256_set1_ps(factor.offset));
-        match arithmetic {
-            Arithmetic::Times => _mm256_mul_ps(numbers, scale),
-            Arithmetic::MinusTimes => _mm256_mul_ps(_mm256_sub_ps(numbers, offset), scale),
-            Arithmetic::TimesPlus if stepwise => {
-                _mm256_add_ps(T::step8(_mm256_mul_ps(numbers, scale)), offset)
-            }
-            Arithmetic::TimesPlus => _mm256_add_ps(_mm256_mul_ps(numbers, scale), offset),
-            Arithmetic::TimesTimes(constant) => {
-                _mm256_mul_ps(_mm256_mul_ps(numbers, scale), _mm256_set1_ps(constant))
-            }
+    let (scale, offset) = (_mm256_set1_ps(factor.scale), _mm256_set1_ps(factor.offset));
+    match arithmetic {
+        Arithmetic::Times => _mm256_mul_ps(numbers, scale),
+        Arithmetic::MinusTimes => _mm256_mul_ps(_mm256_sub_ps(numbers, offset), scale),
+        Arithmetic::TimesPlus if stepwise => {
+            _mm256_add_ps(step8::<T>(_mm256_mul_ps(numbers, scale)), offset)
+        }
+        Arithmetic::TimesPlus => _mm256_add_ps(_mm256_mul_ps(numbers, scale), offset),
+        Arithmetic::TimesTimes(constant) => {
+            _mm256_mul_ps(_mm256_mul_ps(numbers, scale), _mm256_set1_ps(constant))
         }
     }
 }

@@ -6,9 +6,14 @@ use std::arch::x86_64::*;
 use super::combined;
 use crate::simd::Number;
 use crate::simd::avx2::Table16;
+use crate::simd::avx2::lanes::{is_16_bit, store16};
 use crate::simd::codes::{Arithmetic, Codes, Factor};
 
 /// Groups of sixteen codes, two at a time: each half of a register has a table of its own.
+///
+/// # Safety
+///
+/// Half as many bytes as `out` has elements may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn small_groups<T: Number, const LOW_FIRST: bool>(
     codes: &Codes,
@@ -41,8 +46,9 @@ pub(super) unsafe fn small_groups<T: Number, const LOW_FIRST: bool>(
 }
 
 /// The sixteen values that the codes of a segment stand for.
-#[inline(always)]
-pub(super) unsafe fn finished<T: Number>(
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) fn finished<T: Number>(
     codes: &Codes,
     arithmetic: Arithmetic,
     stepwise: bool,
@@ -59,6 +65,10 @@ pub(super) unsafe fn finished<T: Number>(
 }
 
 /// Nibbles looked up among sixteen values: 32 at a time, then 16.
+///
+/// # Safety
+///
+/// Half as many bytes as `out` has elements may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn nibbles<T: Number, const LOW_FIRST: bool>(
     at: *const u8,
@@ -67,7 +77,7 @@ pub(super) unsafe fn nibbles<T: Number, const LOW_FIRST: bool>(
 ) -> usize {
     // SAFETY: the caller's promise is passed on.
     unsafe {
-        match T::IS_16_BIT {
+        match is_16_bit::<T>() {
             true => {
                 let table = Table16::new::<T>(values[0], values[1]);
                 nibbles_in_table::<T, LOW_FIRST>(at, table, out)
@@ -78,6 +88,11 @@ pub(super) unsafe fn nibbles<T: Number, const LOW_FIRST: bool>(
 }
 
 /// Outputs of sixteen bits, from a table.
+///
+/// # Safety
+///
+/// Half as many bytes as `out` has elements may be read from `at`. They have sixteen bits. The CPU
+/// has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn nibbles_in_table<T: Number, const LOW_FIRST: bool>(
     at: *const u8,
@@ -109,6 +124,10 @@ pub(super) unsafe fn nibbles_in_table<T: Number, const LOW_FIRST: bool>(
 }
 
 /// Single precision, picked lane by lane.
+///
+/// # Safety
+///
+/// Half as many bytes as `out` has elements may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn nibbles_in_lanes<T: Number, const LOW_FIRST: bool>(
     at: *const u8,
@@ -128,19 +147,21 @@ unsafe fn nibbles_in_lanes<T: Number, const LOW_FIRST: bool>(
 }
 
 /// The nibbles of sixteen bytes as 32 bytes, in the order of the elements.
-#[inline(always)]
-unsafe fn pairs<const LOW_FIRST: bool>(bytes: __m128i) -> [__m128i; 2] {
-    // SAFETY: registers only.
-    unsafe {
-        let mask = _mm_set1_epi8(15);
-        let low = _mm_and_si128(bytes, mask);
-        let high = _mm_and_si128(_mm_srli_epi16::<4>(bytes), mask);
-        let (even, odd) = if LOW_FIRST { (low, high) } else { (high, low) };
-        [_mm_unpacklo_epi8(even, odd), _mm_unpackhi_epi8(even, odd)]
-    }
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn pairs<const LOW_FIRST: bool>(bytes: __m128i) -> [__m128i; 2] {
+    let mask = _mm_set1_epi8(15);
+    let low = _mm_and_si128(bytes, mask);
+    let high = _mm_and_si128(_mm_srli_epi16::<4>(bytes), mask);
+    let (even, odd) = if LOW_FIRST { (low, high) } else { (high, low) };
+    [_mm_unpacklo_epi8(even, odd), _mm_unpackhi_epi8(even, odd)]
 }
 
 /// Writes the values that sixteen codes pick from a table of sixteen.
+///
+/// # Safety
+///
+/// Sixteen numbers may be written to `to`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn store_picked<T: Number>(to: *mut T, values: [__m256; 2], codes: __m128i) {
     // SAFETY: sixteen may be written.
@@ -153,6 +174,6 @@ unsafe fn store_picked<T: Number>(to: *mut T, values: [__m256; 2], codes: __m128
         };
         let first = pick(_mm256_cvtepu8_epi32(codes));
         let second = pick(_mm256_cvtepu8_epi32(_mm_srli_si128::<8>(codes)));
-        T::store16(to, first, second);
+        store16(to, first, second);
     }
 }

@@ -3,10 +3,9 @@
 
 use serde_json::Value as Json;
 
-use super::told::Told;
 use crate::catalog::Value;
 use crate::error::{Error, Remedy, Result};
-use crate::names::keys::settings::Settings;
+use crate::families::{Settings, Told, settings};
 use crate::names::keys::{About, Parameters, computed_tensors, entries};
 use crate::text::escaped;
 
@@ -51,7 +50,7 @@ pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
         }
     }
     check_computed(config, told)?;
-    check_shapes(&Settings::of(config), told)
+    check_shapes(&settings(config), told)
 }
 
 fn differs(what: &str) -> Error {
@@ -73,7 +72,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
 /// Whether an entry says what a config implies though no entry is made from it: other versions of
 /// the converter write more.
 fn is_implied(key: &str, value: &Value, config: &Json) -> bool {
-    let settings = Settings::of(config);
+    let settings = crate::families::settings(config);
     let implied = match key {
         "vocab_size" => settings.count("vocab_size"),
         "attention.key_length" | "attention.value_length" | "rope.dimension_count" => {
@@ -110,7 +109,7 @@ fn check_shapes(settings: &Settings, told: &Told<'_>) -> Result<()> {
     let count = |keys: &[&str]| keys.iter().find_map(|key| settings.count(key));
     let width = settings.head_width();
     let rows = |heads: &str| width.zip(settings.count(heads)).and_then(|(a, b)| a.checked_mul(b));
-    let hidden = count(&["hidden_size"]);
+    let hidden = count(&["hidden_size", "n_embd"]);
     let inner = count(&["intermediate_size"]);
     let experts = count(&["num_local_experts", "num_experts", "n_routed_experts"]);
     let expert_inner = count(&["moe_intermediate_size", "intermediate_size"]);

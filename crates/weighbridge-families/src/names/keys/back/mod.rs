@@ -1,30 +1,27 @@
-//! The config of a model, from what its GGUF file says: the rows of `table`, read backwards.
+//! The config of a model, from what its GGUF file says: the entries of its family, read backwards.
 //!
-//! A file does not say everything. What it leaves out is what llama.cpp takes for granted (`forms`
-//! has those values), or what transformers' class does, and then it is listed. What was made is
+//! A file does not say everything. What it leaves out is what llama.cpp takes for granted (the family's
+//! way back has those values), or what transformers' class does, and then it is listed. What was made is
 //! turned into metadata again and compared with the file, so that nothing of the file is lost
 //! unnoticed (`check`).
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
-use super::classes::{CLASSES, Class, SIZES};
-use super::families::{Family, Get, Row};
 use super::general::SAMPLING;
-use super::table::FAMILIES;
-use crate::catalog::Value;
 use crate::error::{Error, Remedy, Result};
+pub use crate::families::Told;
+use crate::families::{
+    Back, Config, Defaults, Entry, FAMILIES, Family, Fixed, Get, as_json, in_any_layer,
+    in_first_layer,
+};
 use crate::text::escaped;
 
 mod check;
-mod forms;
 mod pooling;
 mod rope;
-mod told;
 
 pub use check::check;
-use forms::{FORMS, Fixed, Form};
 pub use pooling::{pooling, steps};
-pub use told::Told;
 
 /// What a repository says about its model, beside the tokenizer.
 pub struct Described {
@@ -34,42 +31,40 @@ pub struct Described {
     pub not_carried: Vec<String>,
 }
 
-type Config = Map<String, Json>;
-
 /// Keys of configs that no file tells, whatever the family.
 const UNTOLD: &[&str] = &["hidden_act", "initializer_range", "attention_dropout"];
 
 /// Makes the config of a model. `dtype` is the type of its numbers, as configs name it.
 pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
-    let family = family_of(told)?;
-    let form = form_of(family, told)?;
-    let class = CLASSES.iter().find(|class| class.model_type == form.model_type);
-    let class = class.ok_or_else(|| not_known(family.architecture))?;
+    let (family, back) = family_of(told)?;
+    let class = family.defaults.as_ref().ok_or_else(|| not_known(family.architecture))?;
     let mut config = Config::new();
-    config.insert("architectures".into(), json!([form.class]));
-    config.insert("model_type".into(), form.model_type.into());
+    config.insert("architectures".into(), json!([family.classes[0]]));
+    config.insert("model_type".into(), family.types[0].into());
     config.insert("torch_dtype".into(), dtype.into());
-    let rows: Vec<&Row> =
-        family.early.iter().chain(family.rows.iter().copied().flatten()).collect();
+    let rows: Vec<&Entry> =
+        family.early.iter().chain(family.keys.iter().copied().flatten()).collect();
     for (at, row) in rows.iter().enumerate() {
         // Of entries that are set again, the last one counts.
         if !rows[at + 1..].iter().any(|later| later.0 == row.0) {
-            set_row(&mut config, row, told, class, form)?;
+            set_row(&mut config, row, told, class, back)?;
         }
     }
     config.insert("vocab_size".into(), told.rows_of("token_embd.weight").into());
     config.insert("tie_word_embeddings".into(), (!told.has("output.weight")).into());
     set_heads(&mut config, told)?;
-    set_flags(&mut config, form, told)?;
-    rope::set(&mut config, family, form, told)?;
-    for (key, value) in form.fixed {
+    set_flags(&mut config, family, back, told)?;
+    if !class.learns_positions {
+        rope::set(&mut config, family, back, told)?;
+    }
+    for (key, value) in back.fixed {
         if let Some(value) = fixed(*value, told, &config) {
             config.insert((*key).to_owned(), value);
         }
     }
     set_tokens(&mut config, told);
     refuse_gaps(&config, class)?;
-    let lost = UNTOLD.iter().chain(form.untold).map(|key| (*key).to_owned());
+    let lost = UNTOLD.iter().chain(back.untold).map(|key| (*key).to_owned());
     let described = Described { config: config.into(), not_carried: lost.collect() };
     check(&described.config, told, true)?;
     Ok(described)
@@ -77,7 +72,7 @@ pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
 
 /// An error if it is not known what config such a model has.
 pub fn refuse_unknown(told: &Told<'_>) -> Result<()> {
-    form_of(family_of(told)?, told).map(drop)
+    family_of(told).map(drop)
 }
 
 /// generation_config.json, from the ids of tokens and what the file says of sampling.
@@ -93,7 +88,7 @@ pub fn generation(told: &Told<'_>) -> Json {
     let before = all.len();
     for (keys, name, _) in SAMPLING {
         let value = told.value(&format!("general.sampling.{name}"));
-        if let (Some(value), Some(key)) = (value.as_ref().and_then(told::json), keys.last()) {
+        if let (Some(value), Some(key)) = (value.as_ref().and_then(as_json), keys.last()) {
             all.insert((*key).to_owned(), value);
         }
     }
@@ -110,23 +105,22 @@ fn not_known(architecture: &str) -> Error {
     Error::unsupported(message).remedy(Remedy::KeepNames)
 }
 
-fn family_of(told: &Told<'_>) -> Result<&'static Family> {
+/// The family of a file, and its way back.
+fn family_of(told: &Told<'_>) -> Result<(&'static Family, &'static Back)> {
     let architecture = told.architecture();
-    let family = FAMILIES.iter().find(|family| family.architecture == architecture);
-    family.ok_or_else(|| not_known(&architecture))
-}
-
-fn form_of(family: &Family, told: &Told<'_>) -> Result<&'static Form> {
-    let mut forms = FORMS.iter().filter(|form| form.architecture == family.architecture);
-    forms.find(|form| (form.is)(told)).ok_or_else(|| not_known(family.architecture))
+    let mut known = FAMILIES
+        .iter()
+        .filter(|family| family.architecture == architecture)
+        .filter_map(|family| Some((family, family.back.as_ref()?)));
+    known.find(|(_, back)| (back.is)(told)).ok_or_else(|| not_known(&architecture))
 }
 
 /// The name that a class has for a value; of several, those of older classes are known to
 /// transformers too.
-fn own_name(keys: &'static [&'static str], class: &Class) -> &'static str {
+fn own_name(keys: &'static [&'static str], class: &Defaults) -> &'static str {
     let more = class.more.iter().map(|(key, _)| *key);
     let all = [class.epsilon.0, "num_key_value_heads", "head_dim"];
-    let own: Vec<&str> = SIZES.into_iter().chain(all).chain(more).collect();
+    let own: Vec<&str> = class.names.into_iter().chain(all).chain(more).collect();
     let own = keys.iter().find(|key| own.contains(key));
     own.or(keys.first()).copied().unwrap_or_default()
 }
@@ -134,22 +128,22 @@ fn own_name(keys: &'static [&'static str], class: &Class) -> &'static str {
 /// Sets what a row of the table says.
 fn set_row(
     config: &mut Config,
-    &(key, _, get): &Row,
+    &(key, _, get): &Entry,
     told: &Told<'_>,
-    class: &Class,
-    form: &Form,
+    class: &Defaults,
+    back: &Back,
 ) -> Result<()> {
     let Some(value) = told.own(key) else { return Ok(()) };
     let name = match get {
         Get::Any(keys) | Get::Needed(keys) => own_name(keys, class),
-        Get::Made(_) | Get::MadeOf(..) => match form.made.iter().find(|(made, _)| *made == key) {
+        Get::Made(_) | Get::MadeOf(..) => match back.made.iter().find(|(made, _)| *made == key) {
             Some((_, name)) => name,
             None => return Ok(()),
         },
         // Rotary parameters are set together.
         Get::Rope(_) | Get::Yarn(_) | Get::FileType => return Ok(()),
     };
-    let value = told::json(&value).ok_or_else(|| told.odd(key))?;
+    let value = as_json(&value).ok_or_else(|| told.odd(key))?;
     // Zero stands for none.
     let value = if name == "sliding_window" && value == 0 { Json::Null } else { value };
     match config.insert(name.to_owned(), value.clone()) {
@@ -186,10 +180,10 @@ fn set_heads(config: &mut Config, told: &Told<'_>) -> Result<()> {
 }
 
 /// Whether modules have biases, and other things that tensors tell by being there.
-fn set_flags(config: &mut Config, form: &Form, told: &Told<'_>) -> Result<()> {
+fn set_flags(config: &mut Config, family: &Family, back: &Back, told: &Told<'_>) -> Result<()> {
     let mut explained: Vec<String> = Vec::new();
-    for (key, tensors) in form.flags {
-        let there = tensors.iter().filter(|name| told.has(&told::in_first_layer(name)));
+    for (key, tensors) in back.flags {
+        let there = tensors.iter().filter(|name| told.has(&in_first_layer(name)));
         let is_set = match there.count() {
             0 => false,
             all if all == tensors.len() => true,
@@ -197,7 +191,7 @@ fn set_flags(config: &mut Config, form: &Form, told: &Told<'_>) -> Result<()> {
                 let list = tensors.join(", ");
                 let message = format!(
                     "it has some of {list}, but not all, and {} has all or none",
-                    form.class
+                    family.classes[0]
                 );
                 return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
             }
@@ -207,14 +201,18 @@ fn set_flags(config: &mut Config, form: &Form, told: &Told<'_>) -> Result<()> {
                 return Err(Error::malformed(format!("{} is missing", tensors.join(", "))));
             }
             (true, true) => {}
-            (false, _) => drop(config.insert((*key).to_owned(), is_set.into())),
+            (false, _) => {
+                let (key, is_set) =
+                    key.strip_prefix('!').map_or((*key, is_set), |key| (key, !is_set));
+                config.insert(key.to_owned(), is_set.into());
+            }
         }
         explained.extend(tensors.iter().map(|name| (*name).to_owned()));
     }
     let biases = told.tensors.iter().filter(|(name, _)| name.ends_with(".bias"));
     for (name, _) in biases.filter(|(name, _)| !name.ends_with(".exp_probs_b.bias")) {
-        if !explained.contains(&told::in_any_layer(name)) {
-            let message = format!("{} has no such bias", form.class);
+        if !explained.contains(&in_any_layer(name)) {
+            let message = format!("{} has no such bias", family.classes[0]);
             return Err(Error::unsupported(message).in_tensor(name).remedy(Remedy::KeepNames));
         }
     }
@@ -224,7 +222,8 @@ fn set_flags(config: &mut Config, form: &Form, told: &Told<'_>) -> Result<()> {
 /// What the tensors of a file tell by being there, as its class calls it.
 pub fn flags(told: &Told<'_>) -> Result<Vec<(String, bool)>> {
     let mut config = Config::new();
-    set_flags(&mut config, form_of(family_of(told)?, told)?, told)?;
+    let (family, back) = family_of(told)?;
+    set_flags(&mut config, family, back, told)?;
     Ok(config.into_iter().filter_map(|(key, flag)| Some((key, flag.as_bool()?))).collect())
 }
 
@@ -248,9 +247,10 @@ fn set_tokens(config: &mut Config, told: &Told<'_>) {
 }
 
 /// An error if a class would fill in something that decides what the model computes.
-fn refuse_gaps(config: &Config, class: &Class) -> Result<()> {
+fn refuse_gaps(config: &Config, class: &Defaults) -> Result<()> {
     let more = class.more.iter().map(|(key, _)| *key);
-    let mut needed = SIZES.into_iter().chain([class.epsilon.0]).chain(more);
+    let sizes = class.names.into_iter().zip(class.sizes).filter(|(_, size)| *size > 0);
+    let mut needed = sizes.map(|(key, _)| key).chain([class.epsilon.0]).chain(more);
     match needed.find(|key| !config.contains_key(*key)) {
         None => Ok(()),
         Some(key) => {
@@ -259,6 +259,3 @@ fn refuse_gaps(config: &Config, class: &Class) -> Result<()> {
         }
     }
 }
-
-/// The metadata as a program would ask for it.
-pub type Ask<'a> = dyn Fn(&str) -> Option<Value> + 'a;

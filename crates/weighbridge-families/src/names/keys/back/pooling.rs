@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::told::Told;
 use crate::error::{Error, Remedy, Result};
+use crate::families::Told;
 
 /// The step that pools, if the file names a way.
 pub fn pooling(told: &Told<'_>) -> Result<Option<Json>> {

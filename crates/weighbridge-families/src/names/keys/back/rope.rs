@@ -2,13 +2,10 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::Config;
-use super::forms::Form;
-use super::told::{Told, json, single};
 use crate::error::{Error, Remedy, Result};
-use crate::names::keys::families::{Family, Get};
-use crate::names::keys::rope::{Scaling, llama3_divisors};
-use crate::names::keys::settings::whole;
+use crate::families::{
+    Back, Config, Family, Get, Scaling, Told, as_json, llama3_divisors, single, whole,
+};
 use crate::text::escaped;
 
 /// Wider heads than any model has.
@@ -18,20 +15,20 @@ const MOST: usize = 1 << 15;
 pub(super) fn set(
     config: &mut Config,
     family: &Family,
-    form: &Form,
+    back: &Back,
     told: &Told<'_>,
 ) -> Result<()> {
-    let number = |key: &str| told.own(key).as_ref().and_then(json);
+    let number = |key: &str| told.own(key).as_ref().and_then(as_json);
     // What llama.cpp takes where the file says nothing.
     config.insert("rope_theta".into(), number("rope.freq_base").unwrap_or(json!(10000.0)));
     if let Some(local) = number("rope.freq_base_swa") {
         config.insert("rope_local_base_freq".into(), local);
     }
     let original = number("rope.scaling.original_context_length");
-    if let Some(original) = original.filter(|_| family.architecture == "phi3") {
+    if let Some(original) = original.filter(|_| states_context(family)) {
         config.insert("original_max_position_embeddings".into(), original);
     }
-    if let (Some(key), Some(rotated)) = (form.rotated, number("rope.dimension_count")) {
+    if let (Some(key), Some(rotated)) = (back.rotated, number("rope.dimension_count")) {
         let width = head_width(config).filter(|width| *width > 0);
         let share =
             rotated.as_u64().zip(width).map(|(rotated, width)| rotated as f64 / width as f64);
@@ -49,6 +46,11 @@ pub(super) fn set(
     Ok(())
 }
 
+/// Whether configs have the context before scaling beside the rotary parameters.
+fn states_context(family: &Family) -> bool {
+    family.defaults.as_ref().is_some_and(|class| class.original_context.is_some())
+}
+
 fn head_width(config: &Config) -> Option<u64> {
     let count = |key: &str| config.get(key).and_then(Json::as_u64);
     count("head_dim").or_else(|| count("hidden_size")?.checked_div(count("num_attention_heads")?))
@@ -61,7 +63,7 @@ fn scaling(family: &Family, told: &Told<'_>) -> Result<Option<Map<String, Json>>
     let mut scaling = Map::new();
     scaling.insert("rope_type".into(), kind.into());
     let mut put = |name: &str, key: &str| {
-        if let Some(value) = told.own(key).as_ref().and_then(json) {
+        if let Some(value) = told.own(key).as_ref().and_then(as_json) {
             scaling.insert(name.to_owned(), value);
         }
     };
@@ -70,7 +72,7 @@ fn scaling(family: &Family, told: &Told<'_>) -> Result<Option<Map<String, Json>>
         "linear" => put("factor", "rope.scaling.factor"),
         "yarn" => {
             put("factor", "rope.scaling.factor");
-            for (key, _, get) in family.rows.iter().copied().flatten() {
+            for (key, _, get) in family.keys.iter().copied().flatten() {
                 if let Get::Yarn([name, ..]) = get {
                     put(name, key);
                 }

@@ -10,11 +10,12 @@ use crate::catalog::Value;
 use crate::containers::writing::MetadataValue;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Remedy, Result};
+use crate::families::takes_as_saved;
 use crate::model::{ImportanceMatrix, Model, Weight};
 use crate::ops::conversion::Task;
 use crate::ops::conversion::translate::Translated;
 use crate::pipeline::announce_weight_now;
-use crate::schemes::{Candidate, Chosen, Configs, Fate, Largest, Quantizer, Request};
+use crate::schemes::{Candidate, Chosen, Configs, Fate, Largest, Quantizer, Request, SCHEMES};
 
 /// Fewer bits a weight than this are few: encoding such numbers again costs quality.
 const FEW_BITS: f64 = 7.9;
@@ -67,14 +68,14 @@ impl<'a> Quantizing<'a> {
         task: &Task<'_>,
         how: How<'_>,
     ) -> Result<Translated> {
-        if translated.packers.is_empty() {
+        if translated.repacked.is_empty() {
             return Ok(translated);
         }
         let failed = |error: Error| error.in_file(original.path());
         let found = Quantizing::chosen(&translated, original, task, how).map_err(failed)?;
         let fates = found.weights.iter().zip(&found.chosen.fates);
         let encodes = |(weight, fate): (&Weight, &Fate)| {
-            matches!(fate, Fate::Encode(_)) && translated.packers.contains_key(weight.name())
+            matches!(fate, Fate::Encode(_)) && translated.repacked.contains_key(weight.name())
         };
         if !fates.into_iter().any(encodes) {
             return Ok(translated);
@@ -144,16 +145,18 @@ impl<'a> Quantizing<'a> {
         let mut candidates = Vec::with_capacity(weights.len());
         for (weight, name) in weights.iter().zip(&self.names) {
             let (shape, dtype) = (weight.shape(), weight.native().unwrap_or(DType::F32));
-            let block = match self.translated.packers.get(weight.name()) {
-                Some(packer) => packer.block().map(|block| block.name),
-                None => block_of(weight),
+            let packed = self.translated.repacked.get(weight.name());
+            let block = match packed.map(|packed| &packed.tensors[0].stored) {
+                Some(StoredType::Block(block)) => Some(block.name),
+                _ => block_of(weight),
             };
             candidates.push(Candidate { name, shape, dtype, block });
         }
         question(&Request {
             weights: &candidates,
             metadata: &|key| entry(self.translated, key),
-            configs: Configs::new(self.translated.model.configs()),
+            configs: Configs::new(self.translated.model.configs(), SCHEMES),
+            takes_as_saved: &takes_as_saved,
             wishes: &how.wishes,
             keeps: &|name| how.keep.iter().any(|matches| matches(name)),
             asked: &|name| self.asked(name),

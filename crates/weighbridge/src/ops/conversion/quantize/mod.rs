@@ -4,7 +4,7 @@ use super::options::ConvertOptions;
 use crate::containers::writing::Writer;
 use crate::error::{Error, Result};
 use crate::pipeline::{Job, Plan, Target, formats_of};
-use crate::schemes::{self, Quantizer};
+use crate::schemes::{Quantizer, SCHEMES};
 use crate::text::escaped;
 
 mod choose;
@@ -20,7 +20,7 @@ pub use report::{CostReport, QuantizeReport, QuantizedWeight, TypeReport};
 
 /// The types that a model can be quantized to: what users call them, and what they are.
 pub fn quantizers() -> impl Iterator<Item = (&'static str, &'static str)> {
-    schemes::quantizers().map(|quantizer| (quantizer.name(), quantizer.about()))
+    SCHEMES.quantizers().map(|quantizer| (quantizer.name(), quantizer.about()))
 }
 
 /// The least that an aim is lowered by is this share of the goal.
@@ -51,7 +51,7 @@ pub(super) fn found(how: &QuantizeOptions, target: &Target) -> Result<&'static d
     let layout = how.wishes.layout.as_deref();
     let called = layout.map_or_else(|| how.name.clone(), |layout| format!("{}-{layout}", how.name));
     let is_called = |of: &&dyn Quantizer| of.name().eq_ignore_ascii_case(&called);
-    let all: Vec<_> = schemes::quantizers().filter(is_called).collect();
+    let all: Vec<_> = SCHEMES.quantizers().filter(is_called).collect();
     let says_format = target.is_stated || !target.is_folder();
     let is_held = |of: &&&dyn Quantizer| {
         let format = target.writer.format();
@@ -63,10 +63,10 @@ pub(super) fn found(how: &QuantizeOptions, target: &Target) -> Result<&'static d
 }
 
 fn no_such(how: &QuantizeOptions) -> Error {
-    let names: Vec<&str> = schemes::quantizers().map(Quantizer::name).collect();
+    let names: Vec<&str> = SCHEMES.quantizers().map(Quantizer::name).collect();
     let layout = how.wishes.layout.as_deref();
     if layout.is_some()
-        && let Err(error) = schemes::quantizer_of(&how.name, layout)
+        && let Err(error) = SCHEMES.quantizer_of(&how.name, layout)
     {
         return error;
     }

@@ -35,6 +35,9 @@ pub struct QuantizeOptions {
 }
 
 impl QuantizeOptions {
+    /// The type whose choices are kept where a size decides about the rest.
+    pub const USUAL: &str = "Q4_K_M";
+
     /// To the type of this name: [`quantizers`](crate::ops::quantizers) lists them.
     pub fn new(name: impl Into<String>) -> Self {
         Self {

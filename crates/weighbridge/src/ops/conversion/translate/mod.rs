@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::Task;
 use super::options::ConvertOptions;
-use super::repacked::Packers;
+use super::repacked::Packed;
 use super::values::Values;
 use crate::containers::writing::Holds;
 use crate::dtype::DType;
@@ -54,7 +54,7 @@ pub(super) struct Translated {
     /// The types of weights, by their names.
     pub(super) types: HashMap<String, DType>,
     /// What is not decoded, by its name.
-    pub(super) packers: Packers,
+    pub(super) repacked: Packed,
     /// The metadata of the file.
     pub(super) metadata: Kept,
     /// Weights that the file does not have.
@@ -83,7 +83,7 @@ impl Translated {
             model,
             is_translated: true,
             types: HashMap::new(),
-            packers: Packers::new(),
+            repacked: Packed::new(),
             metadata: Kept::default(),
             left_out: Vec::new(),
             files: Vec::new(),

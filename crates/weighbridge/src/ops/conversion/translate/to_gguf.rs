@@ -10,14 +10,14 @@ use super::Translated;
 use super::siblings::{file, file_names, home};
 use crate::catalog::Value;
 use crate::config;
-use crate::containers::writing::{Entries, Writer};
+use crate::containers::writing::Entries;
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, keys};
 use crate::ops::Dropped;
 use crate::ops::conversion::Task;
-use crate::ops::conversion::repacked::{Packers, repacked};
+use crate::ops::conversion::repacked::{Packed, repacked};
 use crate::pipeline::{Kept, OutputType, set_entry};
 use crate::text::escaped;
 use crate::tokenizer;
@@ -66,7 +66,10 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     tokenizer::fill_up(&mut tokenizer, rows);
     let asked = task.values.dtype();
     let writer = (asked == OutputType::Auto).then_some(task.target.writer);
-    let translated = Draft::new(model, derived, tokenizer)?.finish(model, asked, writer)?;
+    let rename = |name: &str| task.options.renamed(name);
+    let moved = writer.map(|writer| repacked(model, &derived, writer, &rename)).transpose()?;
+    let translated =
+        Draft::new(model, derived, tokenizer)?.finish(model, asked, moved.flatten())?;
     Ok(Translated { left_out: left_out(translation.left_out, &weights), ..translated })
 }
 
@@ -94,21 +97,19 @@ impl Draft {
         Ok(Self { derived, tokenizer, generation, pooling, card: card(model)? })
     }
 
-    /// The model in the types that are asked for; codes that a format can hold are moved there.
+    /// The model in the types that are asked for, with the codes that are moved.
     pub(super) fn finish(
         mut self,
         model: &Model,
         asked: OutputType,
-        writer: Option<&dyn Writer>,
+        moved: Option<(Vec<Derived>, Packed)>,
     ) -> Result<Translated> {
-        let Some((derived, packers)) =
-            writer.map(|writer| repacked(model, &self.derived, writer)).transpose()?.flatten()
-        else {
+        let Some((derived, repacked)) = moved else {
             let (derived, tokenizer) = (take(&mut self.derived), take(&mut self.tokenizer));
-            return self.described(model, (derived, tokenizer), asked, Packers::new());
+            return self.described(model, (derived, tokenizer), asked, Packed::new());
         };
         let tokenizer = self.tokenizer.clone();
-        let translated = self.described(model, (derived, tokenizer), asked, packers)?;
+        let translated = self.described(model, (derived, tokenizer), asked, repacked)?;
         Ok(Translated { draft: Some(self), ..translated })
     }
 
@@ -118,20 +119,18 @@ impl Draft {
         model: &Model,
         (derived, tokenizer): (Vec<Derived>, Vec<(String, Value)>),
         asked: OutputType,
-        packers: Packers,
+        repacked: Packed,
     ) -> Result<Translated> {
         let types = types(&derived, asked);
-        let packer = derived.iter().find_map(|tensor| packers.get(&tensor.name));
-        let file_type = match packer {
-            Some(packer) => packer.file_type(),
-            None => file_type(&derived, &types),
-        };
+        let packed = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
+        let file_type = packed.and_then(|packed| packed.packer.file_type());
+        let file_type = file_type.unwrap_or_else(|| self::file_type(&derived, &types));
         let entries = self.metadata(model, &derived, file_type, tokenizer)?;
         check_layers(&derived, &entries)?;
         check_experts(&derived, &entries)?;
         check_classes(&derived, &entries)?;
         let metadata = Kept { entries, left_out: Vec::new() };
-        Ok(Translated { types, packers, metadata, ..Translated::new(model.derived(derived)?) })
+        Ok(Translated { types, repacked, metadata, ..Translated::new(model.derived(derived)?) })
     }
 
     fn metadata(

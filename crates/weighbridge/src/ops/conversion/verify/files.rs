@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 
 use crate::catalog::Value;
 use crate::config;
-use crate::containers::writing::{self, Entries};
+use crate::containers::writer;
+use crate::containers::writing::Entries;
 use crate::error::Result;
 use crate::input::{EntryKind, Folder, MemoryFolder, ReadAt, error_of};
 use crate::model::Model;
@@ -169,7 +170,7 @@ fn expected_index(output: &Model) -> Option<(String, Json)> {
             bytes = bytes.saturating_add(tensor.bytes);
         }
     }
-    let (name, text) = writing::writer(output.format())?.index(&stem, map, bytes, 0)?;
+    let (name, text) = writer(output.format())?.index(&stem, map, bytes, 0)?;
     Some((name, serde_json::from_str(&text).ok()?))
 }
 

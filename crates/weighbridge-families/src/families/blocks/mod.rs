@@ -1,0 +1,30 @@
+//! What families are described with: the words for names, values and keys that several of them have.
+
+mod attention;
+mod back;
+mod encoders;
+mod experts;
+mod keys;
+mod rope;
+mod rows;
+
+pub(crate) use serde_json::Value as Json;
+
+pub(crate) use attention::*;
+pub(crate) use back::*;
+pub(crate) use encoders::*;
+pub(crate) use experts::*;
+pub(crate) use keys::Get::*;
+pub(crate) use keys::Type::*;
+pub(crate) use keys::*;
+pub(crate) use rope::*;
+pub(crate) use rows::How::*;
+pub(crate) use rows::*;
+
+pub(crate) use super::about::About;
+pub(crate) use super::defaults::{DEFAULTS, Defaults, Head, KeyHeads};
+pub(crate) use super::settings::Settings;
+pub(crate) use super::told::{Told, single};
+pub(crate) use crate::catalog::Value;
+pub(crate) use crate::error::{Error, Result};
+pub(crate) use crate::tokenizer::Kind as Tokenizer;

@@ -1,0 +1,235 @@
+//! The names that most decoders have: which modules of Hugging Face's (and of the model makers' own)
+//! checkpoints are which tensors of a GGUF file.
+//!
+//! A row is a module's name, the GGUF tensors that are in it, and how they lie there. `#` stands
+//! for a number: of the layer, then of the expert. Names stand without `.weight` or `.bias`, unless
+//! GGUF's ending is another one, and Hugging Face's without what comes before `layers` (`model.`
+//! mostly).
+//!
+//! GGUF's names are the common ones: everything is translated into them.
+
+use How::{Embedding, Expert, Experts, Key, Norm, Plain, Query};
+
+/// How a GGUF tensor lies in a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// As it is; several of them one after the other, cut into equal parts.
+    Plain,
+    /// A matrix that is transposed; vectors as they are.
+    Transposed,
+    /// As it is, or its weight with a constant added (`norm_add`).
+    Norm,
+    /// As it is, or with the rows of each query head in another order.
+    Query,
+    /// As it is, or with the rows of each key head in another order.
+    Key,
+    /// Query, key and value rows one after the other.
+    Qkv,
+    /// One row a token.
+    Embedding,
+    /// One row a position; GGUF may leave out the first ones, which no token has.
+    Positions,
+    /// One of the matrices, or vectors, that GGUF stacks.
+    Expert,
+    /// The matrices of all experts, stacked.
+    Experts,
+    /// The matrices of all experts, stacked; each holds several, one after the other.
+    Stacked,
+    /// The same, but each is transposed: several lie side by side.
+    Across,
+    /// The same, but the columns of several take turns; of vectors, the numbers.
+    InTurn,
+    /// The matrices, or vectors, of all heads, stacked.
+    Heads,
+    /// Key rows and value rows, head by head; GGUF has the keys of each head transposed.
+    KeyValue,
+    /// Of linear attention, with value heads in another order.
+    Linear(Part),
+    /// The same by the logarithms of what GGUF has below zero, one a value head.
+    Decay,
+}
+
+/// What of a weight goes by value heads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The rows after those of queries and keys.
+    Mixed,
+    /// The rows.
+    Values,
+    /// The rows, one a head.
+    Heads,
+    /// The columns.
+    Columns,
+}
+
+/// The name of a module with `#` in the places of its numbers, and these.
+pub(crate) fn pattern(module: &str) -> (String, Vec<u64>) {
+    let mut numbers = Vec::new();
+    let parts: Vec<&str> = module
+        .split('.')
+        .map(|part| match part.parse::<u64>() {
+            Ok(number) if part.bytes().all(|byte| byte.is_ascii_digit()) => {
+                numbers.push(number);
+                "#"
+            }
+            _ => part,
+        })
+        .collect();
+    (parts.join("."), numbers)
+}
+
+/// A module, what is in it, and how.
+pub(crate) type Row = (&'static str, &'static [&'static str], How);
+
+pub(crate) const TRUNK: &[Row] = &[
+    ("embed_tokens", &["token_embd"], Embedding),
+    ("norm", &["output_norm"], Norm),
+    ("lm_head", &["output"], Embedding),
+];
+
+pub(crate) const ATTENTION: &[Row] = &[
+    ("layers.#.self_attn.q_proj", &["blk.#.attn_q"], Query),
+    ("layers.#.self_attn.k_proj", &["blk.#.attn_k"], Key),
+    ("layers.#.self_attn.v_proj", &["blk.#.attn_v"], Plain),
+    ("layers.#.self_attn.o_proj", &["blk.#.attn_output"], Plain),
+    ("layers.#.self_attn.qkv_proj", QKV, How::Qkv),
+];
+
+pub(crate) const QKV: &[&str] = &["blk.#.attn_q", "blk.#.attn_k", "blk.#.attn_v"];
+
+pub(crate) const HEAD_NORMS: &[Row] = &[
+    ("layers.#.self_attn.q_norm", &["blk.#.attn_q_norm"], Norm),
+    ("layers.#.self_attn.k_norm", &["blk.#.attn_k_norm"], Norm),
+];
+
+pub(crate) const MLP: &[Row] = &[
+    ("layers.#.mlp.gate_proj", &["blk.#.ffn_gate"], Plain),
+    ("layers.#.mlp.up_proj", &["blk.#.ffn_up"], Plain),
+    ("layers.#.mlp.down_proj", &["blk.#.ffn_down"], Plain),
+    ("layers.#.mlp.gate_up_proj", &["blk.#.ffn_gate", "blk.#.ffn_up"], Plain),
+];
+
+/// Gate and up stay in one matrix, which GGUF calls up.
+pub(crate) const FUSED_MLP: &[Row] = &[
+    ("layers.#.mlp.gate_up_proj", &["blk.#.ffn_up"], Plain),
+    ("layers.#.mlp.down_proj", &["blk.#.ffn_down"], Plain),
+];
+
+/// Without a gate.
+pub(crate) const UNGATED_MLP: &[Row] = &[
+    ("layers.#.mlp.c_fc", &["blk.#.ffn_up"], Plain),
+    ("layers.#.mlp.c_proj", &["blk.#.ffn_down"], Plain),
+];
+
+/// Attention and feed-forward side by side, behind one norm.
+pub(crate) const ONE_NORM: &[Row] = &[("layers.#.input_layernorm", &["blk.#.attn_norm"], Norm)];
+
+pub(crate) const TWO_NORMS: &[Row] = &[
+    ("layers.#.input_layernorm", &["blk.#.attn_norm"], Norm),
+    ("layers.#.post_attention_layernorm", &["blk.#.ffn_norm"], Norm),
+];
+
+/// Norms behind attention and feed-forward, none before.
+pub(crate) const NORMS_AFTER: &[Row] = &[
+    ("layers.#.post_attention_layernorm", &["blk.#.post_attention_norm"], Norm),
+    ("layers.#.post_feedforward_layernorm", &["blk.#.post_ffw_norm"], Norm),
+];
+
+/// Norms before and behind attention.
+pub(crate) const NORMS_BETWEEN: &[Row] = &[
+    ("layers.#.input_layernorm", &["blk.#.attn_norm"], Norm),
+    ("layers.#.post_attention_layernorm", &["blk.#.post_attention_norm"], Norm),
+];
+
+pub(crate) const FOUR_NORMS: &[Row] = &[
+    ("layers.#.input_layernorm", &["blk.#.attn_norm"], Norm),
+    ("layers.#.post_attention_layernorm", &["blk.#.post_attention_norm"], Norm),
+    ("layers.#.pre_feedforward_layernorm", &["blk.#.ffn_norm"], Norm),
+    ("layers.#.post_feedforward_layernorm", &["blk.#.post_ffw_norm"], Norm),
+];
+
+/// What a layer that predicts one more token has beside the rest.
+pub(crate) const NEXTN: &[Row] = &[
+    ("layers.#.embed_tokens", &["blk.#.nextn.embed_tokens"], Embedding),
+    ("layers.#.enorm", &["blk.#.nextn.enorm"], Norm),
+    ("layers.#.hnorm", &["blk.#.nextn.hnorm"], Norm),
+    ("layers.#.eh_proj", &["blk.#.nextn.eh_proj"], Plain),
+    ("layers.#.shared_head.norm", &["blk.#.nextn.shared_head_norm"], Norm),
+    ("layers.#.shared_head.head", &["blk.#.nextn.shared_head_head"], Embedding),
+];
+
+pub(crate) const KEY_VALUE: &[&str] = &["blk.#.attn_k_b", "blk.#.attn_v_b"];
+
+/// GGUF's tensors that are several of the common ones; all others are common names already.
+pub(crate) const GGUF: &[Row] = &[
+    ("blk.#.attn_k_b", &["blk.#.attn_k_b"], How::Heads),
+    // Before keys and values were told apart.
+    ("blk.#.attn_kv_b", KEY_VALUE, How::KeyValue),
+    ("blk.#.ffn_gate_exps", &["blk.#.ffn_gate_exps"], Experts),
+    ("blk.#.ffn_up_exps", &["blk.#.ffn_up_exps"], Experts),
+    ("blk.#.ffn_down_exps", &["blk.#.ffn_down_exps"], Experts),
+    ("blk.#.ffn_gate.#", &["blk.#.ffn_gate_exps"], Expert),
+    ("blk.#.ffn_up.#", &["blk.#.ffn_up_exps"], Expert),
+    ("blk.#.ffn_down.#", &["blk.#.ffn_down_exps"], Expert),
+];
+
+/// Queries, keys and values as one matrix.
+pub(crate) const GGUF_FUSED: &[Row] = &[("blk.#.attn_qkv", QKV, How::Qkv)];
+
+/// A norm for each query head, and for each key head.
+pub(crate) const GGUF_HEAD_VECTORS: &[Row] = &[
+    ("blk.#.attn_q_norm", &["blk.#.attn_q_norm"], How::Heads),
+    ("blk.#.attn_k_norm", &["blk.#.attn_k_norm"], How::Heads),
+];
+
+/// What layers that predict further tokens are called where they stand beside the model, and what
+/// in one of its layers.
+pub(crate) const BESIDE: &[(&str, &str)] = &[
+    ("fc", "eh_proj"),
+    ("pre_fc_norm_embedding", "enorm"),
+    ("pre_fc_norm_hidden", "hnorm"),
+    ("norm", "shared_head.norm"),
+];
+
+/// What Meta and Mistral call them in the checkpoints they publish themselves (`consolidated`).
+/// GGUF's order of rows is theirs.
+pub(crate) const CONSOLIDATED: &[Row] = &[
+    ("tok_embeddings", &["token_embd"], Embedding),
+    ("norm", &["output_norm"], Norm),
+    ("output", &["output"], Embedding),
+    ("layers.#.attention.wq", &["blk.#.attn_q"], Plain),
+    ("layers.#.attention.wk", &["blk.#.attn_k"], Plain),
+    ("layers.#.attention.wv", &["blk.#.attn_v"], Plain),
+    ("layers.#.attention.wo", &["blk.#.attn_output"], Plain),
+    ("layers.#.attention_norm", &["blk.#.attn_norm"], Norm),
+    ("layers.#.ffn_norm", &["blk.#.ffn_norm"], Norm),
+    ("layers.#.feed_forward.w1", &["blk.#.ffn_gate"], Plain),
+    ("layers.#.feed_forward.w3", &["blk.#.ffn_up"], Plain),
+    ("layers.#.feed_forward.w2", &["blk.#.ffn_down"], Plain),
+];
+
+/// Endings of names that not every library stores, because they can be computed from the config,
+/// and what they are.
+pub(crate) const COMPUTED: &[(&str, &str)] = &[
+    ("rope_freqs.weight", "rotary scaling factors, computed from the config"),
+    ("rope_factors_long.weight", "rotary scaling factors, which are in the config"),
+    ("rope_factors_short.weight", "rotary scaling factors, which are in the config"),
+    (".attn_rot_embd.weight", "rotary frequencies, computed from the config"),
+    ("rotary_emb.inv_freq", "rotary frequencies, computed from the config"),
+    ("rope.freqs", "rotary frequencies, computed from the config"),
+    (".attention.masked_bias", "a constant of the attention mask"),
+    ("embeddings.position_ids", "positions, counted from zero"),
+];
+
+/// How names of the vision model begin, at any dot: GGUF keeps it in a separate file.
+pub(crate) const VISION: &[&str] = &[
+    "vision_tower.",
+    "vision_model.",
+    "vision_encoder.",
+    "vision_language_adapter.",
+    "visual.",
+    "multi_modal_projector.",
+    "multimodal_projector.",
+    "patch_merger.",
+    "pre_mm_projector_norm.",
+];

@@ -1,0 +1,170 @@
+//! DeepSeek V2.
+
+use super::family::*;
+
+pub(super) const DEEPSEEK_V2: Family = Family {
+    architecture: "deepseek2",
+    classes: &["DeepseekV2ForCausalLM"],
+    types: &["deepseek_v2"],
+    rows: &[TRUNK, ATTENTION, LATENT_ATTENTION, MLP, TWO_NORMS, EXPERTS, SHARED_EXPERTS, NEXTN],
+    predicts: true,
+    drops_next: true,
+    drops_head: DropsHead::Tied,
+    keys: &[BASE, KEYS],
+    defaults: Some(Defaults {
+        sizes: [102400, 4096, 11008, 32, 32, 2048],
+        head: Head::AlwaysAs("qk_rope_head_dim"),
+        more: &[
+            ("first_k_dense_replace", 0.0),
+            ("kv_lora_rank", 512.0),
+            ("q_lora_rank", 1536.0),
+            ("n_routed_experts", 64.0),
+            ("n_shared_experts", 2.0),
+            ("qk_nope_head_dim", 128.0),
+            ("qk_rope_head_dim", 64.0),
+            ("routed_scaling_factor", 1.0),
+            ("v_head_dim", 128.0),
+            ("moe_intermediate_size", 1407.0),
+        ],
+        flags: &[("norm_topk_prob", false)],
+        ..DEFAULTS
+    }),
+    back: Some(LATENT_BACK),
+    ..DECODER
+};
+
+pub(super) const LATENT_BACK: Back = Back {
+    made: &[
+        ("attention.kv_lora_rank", "kv_lora_rank"),
+        ("leading_dense_block_count", "first_k_dense_replace"),
+        ("expert_shared_count", "n_shared_experts"),
+    ],
+    fixed: &[
+        ("q_lora_rank", Fixed::Made(latent_queries)),
+        ("qk_nope_head_dim", Fixed::Made(keys_not_rotated)),
+        ("head_dim", Fixed::Made(|_, config| config.get("qk_rope_head_dim").cloned())),
+        ("norm_topk_prob", Fixed::Made(weights_are_normalized)),
+        ("scoring_func", Fixed::Made(scoring)),
+        ("topk_method", Fixed::Made(choosing)),
+        ("rope_scaling", Fixed::Made(with_scale_of_attention)),
+    ],
+    untold: &["mscale", "num_nextn_predict_layers"],
+    ..BACK
+};
+
+const KEYS: &[Entry] = &[
+    ("attention.head_count_kv", Count, Made(one)),
+    ("leading_dense_block_count", Count, Made(dense_layers)),
+    VOCABULARY,
+    ("attention.q_lora_rank", Count, Any(&["q_lora_rank"])),
+    ("attention.kv_lora_rank", Count, Made(latent_length)),
+    ("attention.key_length", Count, MadeOf("qk_rope_head_dim", latent_key_length)),
+    ("attention.value_length", Count, Made(latent_length)),
+    ("attention.key_length_mla", Count, MadeOf("qk_nope_head_dim", made_key_length)),
+    ("attention.value_length_mla", Count, Needed(&["v_head_dim"])),
+    ("expert_feed_forward_length", Count, Needed(&["moe_intermediate_size", "intermediate_size"])),
+    ("expert_count", Count, Any(&["n_routed_experts"])),
+    ("expert_shared_count", Count, Made(shared_experts)),
+    ("expert_weights_scale", Number, Any(&["routed_scaling_factor"])),
+    ("expert_weights_norm", Flag, Made(normalized)),
+    ("rope.dimension_count", Count, Needed(&["qk_rope_head_dim"])),
+    ("rope.scaling.yarn_log_multiplier", Number, Made(yarn_multiplier)),
+];
+
+/// The one head of keys that DeepSeek's attention has when its keys are not made.
+fn one(_: &Settings) -> Option<Json> {
+    Some(1.into())
+}
+
+/// How many layers come before the first with experts.
+fn dense_layers(settings: &Settings) -> Option<Json> {
+    let has_experts = settings.find(&["n_routed_experts"]).is_some();
+    let said = settings.find(&["first_k_dense_replace"]).cloned();
+    match has_experts {
+        true => said.or_else(|| Some(0.into())),
+        false => said.or_else(|| settings.find(&["num_hidden_layers"]).cloned()),
+    }
+}
+
+fn latent(settings: &Settings) -> u64 {
+    settings.count("kv_lora_rank").unwrap_or(512)
+}
+
+/// The length of the vector that keys and values are made from.
+fn latent_length(settings: &Settings) -> Option<Json> {
+    Some(latent(settings).into())
+}
+
+/// The same with what is rotated.
+fn latent_key_length(settings: &Settings) -> Option<Json> {
+    latent(settings).checked_add(settings.count("qk_rope_head_dim")?).map(Json::from)
+}
+
+/// The length of the keys that are made from it.
+fn made_key_length(settings: &Settings) -> Option<Json> {
+    let (plain, rotated) = ("qk_nope_head_dim", "qk_rope_head_dim");
+    settings.count(plain)?.checked_add(settings.count(rotated)?).map(Json::from)
+}
+
+/// How many experts see every token.
+fn shared_experts(settings: &Settings) -> Option<Json> {
+    Some(settings.find(&["n_shared_experts"]).cloned().unwrap_or(0.into()))
+}
+
+/// True, or nothing.
+fn normalized(settings: &Settings) -> Option<Json> {
+    settings.find(&["norm_topk_prob"]).filter(|said| said.as_bool() != Some(false)).cloned()
+}
+
+/// How attention grows with the context. A tenth of what the config says, for reasons of history.
+fn yarn_multiplier(settings: &Settings) -> Option<Json> {
+    let all = settings.rope(&["mscale_all_dim"])?;
+    Some(all.as_f64().map_or_else(|| all.clone(), |all| (0.1 * all).into()))
+}
+
+/// None, where queries are not made from a shorter vector.
+fn latent_queries(told: &Told<'_>, config: &Config) -> Option<Json> {
+    let has_none = told.own("attention.q_lora_rank").is_none();
+    (has_none && !config.contains_key("q_lora_rank")).then_some(Json::Null)
+}
+
+/// How much of a key is not rotated.
+fn keys_not_rotated(told: &Told<'_>, config: &Config) -> Option<Json> {
+    let all = told.own("attention.key_length_mla")?.as_u64()?;
+    all.checked_sub(config.get("qk_rope_head_dim")?.as_u64()?).map(Json::from)
+}
+
+fn weights_are_normalized(told: &Told<'_>, _: &Config) -> Option<Json> {
+    Some((told.own("expert_weights_norm") == Some(Value::Bool(true))).into())
+}
+
+fn scoring(told: &Told<'_>, _: &Config) -> Option<Json> {
+    match told.own("expert_gating_func")?.as_u64() {
+        Some(1) => Some("softmax".into()),
+        Some(2) => Some("sigmoid".into()),
+        _ => None,
+    }
+}
+
+/// How experts are chosen follows from how many groups of them there are.
+fn choosing(told: &Told<'_>, config: &Config) -> Option<Json> {
+    let groups = config.get("n_group").and_then(Json::as_u64).unwrap_or(1);
+    let is_biased = !told.layers_with("exp_probs_b.bias").is_empty();
+    Some(match (is_biased, groups) {
+        (true, _) => "noaux_tc".into(),
+        (_, 0 | 1) => "greedy".into(),
+        _ => "group_limited_greedy".into(),
+    })
+}
+
+/// By how much attention grows with the context. Files have a tenth of it, and configs have it
+/// twice.
+fn with_scale_of_attention(told: &Told<'_>, config: &Config) -> Option<Json> {
+    let mut scaling = config.get("rope_scaling")?.clone();
+    if let Some(Value::F32(tenth)) = told.own("rope.scaling.yarn_log_multiplier") {
+        for key in ["mscale", "mscale_all_dim"] {
+            scaling[key] = single(tenth * 10.0)?;
+        }
+    }
+    Some(scaling)
+}

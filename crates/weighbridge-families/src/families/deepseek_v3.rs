@@ -1,0 +1,33 @@
+//! DeepSeek V3 and R1.
+
+use super::deepseek_v2::{DEEPSEEK_V2, LATENT_BACK};
+use super::family::*;
+
+pub(super) const DEEPSEEK_V3: Family = Family {
+    classes: &["DeepseekV3ForCausalLM"],
+    types: &["deepseek_v3"],
+    defaults: Some(Defaults {
+        sizes: [129280, 7168, 18432, 61, 128, 4096],
+        key_heads: KeyHeads::Of(128),
+        head: Head::AlwaysAs("qk_rope_head_dim"),
+        more: &[
+            ("moe_intermediate_size", 2048.0),
+            ("n_shared_experts", 1.0),
+            ("n_routed_experts", 256.0),
+            ("routed_scaling_factor", 2.5),
+            ("kv_lora_rank", 512.0),
+            ("q_lora_rank", 1536.0),
+            ("qk_rope_head_dim", 64.0),
+            ("v_head_dim", 128.0),
+            ("qk_nope_head_dim", 128.0),
+            ("n_group", 8.0),
+            ("topk_group", 4.0),
+            ("num_experts_per_tok", 8.0),
+            ("first_k_dense_replace", 3.0),
+        ],
+        flags: &[("norm_topk_prob", true)],
+        ..DEFAULTS
+    }),
+    back: Some(Back { is: |told| !told.layers_with("exp_probs_b.bias").is_empty(), ..LATENT_BACK }),
+    ..DEEPSEEK_V2
+};

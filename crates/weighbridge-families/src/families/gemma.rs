@@ -1,0 +1,47 @@
+//! Gemma.
+
+use super::family::*;
+
+pub(super) const GEMMA: Family = Family {
+    architecture: "gemma",
+    classes: &["GemmaForCausalLM"],
+    types: &["gemma"],
+    norm_add: 1.0,
+    tied: true,
+    drops_head: DropsHead::Always,
+    keys: &[KEYS],
+    defaults: Some(Defaults {
+        sizes: [256000, 3072, 24576, 28, 16, 8192],
+        key_heads: KeyHeads::Of(16),
+        head: Head::Of(256),
+        ..DEFAULTS
+    }),
+    // The id is that of the token that ends a turn.
+    tokenizer: Tokenizer::Pieces(Some(107)),
+    back: Some(Back { flags: ATTENTION_BIAS, ..BACK }),
+    mlx: true,
+    ..DECODER
+};
+
+pub(super) const KEYS: &[Entry] = &[
+    ("context_length", Count, Needed(&["max_position_embeddings"])),
+    ("embedding_length", Count, Needed(&["hidden_size"])),
+    ("block_count", Count, Needed(LAYERS)),
+    ("feed_forward_length", Count, Needed(&["intermediate_size"])),
+    ("attention.head_count", Count, Needed(&["num_attention_heads"])),
+    ("attention.head_count_kv", Count, Needed(&["num_key_value_heads", "num_attention_heads"])),
+    ("attention.layer_norm_rms_epsilon", Number, Needed(&["rms_norm_eps"])),
+    ("attention.key_length", Count, Needed(&["head_dim"])),
+    ("attention.value_length", Count, Needed(&["head_dim"])),
+    FILE_TYPE,
+];
+
+/// What llama.cpp divides Gemma's queries by, squared: the width of a head, and in the largest model,
+/// which it knows by its layers, what the heads make of the hidden size.
+pub(super) fn attention_scale(config: &Config, largest: u64) -> Option<Json> {
+    let count = |key: &str| config.get(key).and_then(Json::as_u64);
+    match count("num_hidden_layers") == Some(largest) {
+        true => count("hidden_size")?.checked_div(count("num_attention_heads")?).map(Json::from),
+        false => count("head_dim").map(Json::from),
+    }
+}

@@ -1,0 +1,68 @@
+//! GLM-4.5 and 4.6.
+
+use super::family::*;
+
+pub(super) const GLM4_MOE: Family = Family {
+    architecture: "glm4moe",
+    classes: &["Glm4MoeForCausalLM"],
+    types: &["glm4_moe"],
+    rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, NORMS_BETWEEN, EXPERTS, SHARED_EXPERTS, NEXTN],
+    predicts: true,
+    keys: &[BASE, KEYS],
+    defaults: Some(Defaults {
+        sizes: [151552, 4096, 10944, 46, 96, 131072],
+        key_heads: KeyHeads::Of(8),
+        epsilon: ("rms_norm_eps", 1e-5),
+        rotated: Some(0.5),
+        more: &[
+            ("moe_intermediate_size", 1408.0),
+            ("num_experts_per_tok", 8.0),
+            ("n_shared_experts", 1.0),
+            ("n_routed_experts", 128.0),
+            ("routed_scaling_factor", 1.0),
+            ("n_group", 1.0),
+            ("topk_group", 1.0),
+            ("first_k_dense_replace", 1.0),
+            ("num_nextn_predict_layers", 1.0),
+        ],
+        flags: &[("norm_topk_prob", true)],
+        ..DEFAULTS
+    }),
+    // No file calls them special.
+    tokenizer: Tokenizer::BytePairsWith(&[
+        ("bos", "[gMASK]"),
+        ("eot", "<|user|>"),
+        ("unk", "<|endoftext|>"),
+        ("eom", "<|observation|>"),
+    ]),
+    back: Some(Back {
+        rotated: Some("partial_rotary_factor"),
+        flags: &[
+            ("attention_bias", &[Q, K, V]),
+            ("use_qk_norm", &["blk.#.attn_q_norm.weight", "blk.#.attn_k_norm.weight"]),
+        ],
+        fixed: &[("num_hidden_layers", Fixed::Made(layers_of_the_model))],
+        ..BACK
+    }),
+    ..DECODER
+};
+
+const KEYS: &[Entry] = &[
+    ("block_count", Count, Made(layers_and_next)),
+    ("rope.dimension_count", Count, Made(rotated_width)),
+    ("expert_count", Count, Any(&["n_routed_experts"])),
+    ("expert_feed_forward_length", Count, Any(&["moe_intermediate_size"])),
+    ("expert_shared_count", Count, Any(&["n_shared_experts"])),
+    ("leading_dense_block_count", Count, Any(&["first_k_dense_replace"])),
+    ("expert_gating_func", Count, Made(sigmoid)),
+    ("expert_weights_scale", Number, Any(&["routed_scaling_factor"])),
+    ("expert_weights_norm", Flag, Any(&["norm_topk_prob"])),
+    ("nextn_predict_layers", Count, Any(&["num_nextn_predict_layers"])),
+];
+
+/// All layers but those that predict further tokens.
+fn layers_of_the_model(told: &Told<'_>, _: &Config) -> Option<Json> {
+    let count = |key: &str| told.own(key)?.as_u64();
+    let next = count("nextn_predict_layers").unwrap_or(0);
+    count("block_count")?.checked_sub(next).map(Json::from)
+}

@@ -1,0 +1,58 @@
+//! GPT-2. Its matrices lie the other way round, and its positions are learned.
+
+use super::family::*;
+
+pub(super) const GPT2: Family = Family {
+    architecture: "gpt2",
+    classes: &["GPT2LMHeadModel"],
+    types: &["gpt2"],
+    prefix: "transformer.",
+    rows: &[ROWS],
+    gguf: &[GGUF],
+    tied: true,
+    left_out: &[
+        ("h.#.attn.bias", "which tokens a token sees, the same in all models"),
+        ("h.#.attn.masked_bias", "a constant of the attention mask"),
+    ],
+    keys: &[KEYS],
+    defaults: Some(Defaults {
+        names: ["vocab_size", "n_embd", "n_inner", "n_layer", "n_head", "n_positions"],
+        sizes: [50257, 768, 0, 12, 12, 1024],
+        epsilon: ("layer_norm_epsilon", 1e-5),
+        learns_positions: true,
+        ..DEFAULTS
+    }),
+    back: Some(Back {
+        flags: &[
+            ("", &["blk.#.attn_qkv.bias", O, UP, DOWN]),
+            ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
+        ],
+        untold: &["activation_function", "scale_attn_by_inverse_layer_idx"],
+        ..BACK
+    }),
+    ..DECODER
+};
+
+const ROWS: &[Row] = &[
+    ("wte", &["token_embd"], Embedding),
+    ("wpe", &["position_embd"], Positions),
+    ("h.#.ln_1", &["blk.#.attn_norm"], Norm),
+    ("h.#.attn.c_attn", &["blk.#.attn_qkv"], Transposed),
+    ("h.#.attn.c_proj", &["blk.#.attn_output"], Transposed),
+    ("h.#.ln_2", &["blk.#.ffn_norm"], Norm),
+    ("h.#.mlp.c_fc", &["blk.#.ffn_up"], Transposed),
+    ("h.#.mlp.c_proj", &["blk.#.ffn_down"], Transposed),
+    ("ln_f", &["output_norm"], Norm),
+    ("lm_head", &["output"], Embedding),
+];
+
+const KEYS: &[Entry] = &[
+    ("block_count", Count, Needed(LAYERS)),
+    ("context_length", Count, Needed(&["n_ctx", "n_positions"])),
+    ("embedding_length", Count, Needed(&["n_embd"])),
+    // Whatever the config says of its inner size.
+    ("feed_forward_length", Count, Made(|settings| Some((4 * settings.count("n_embd")?).into()))),
+    ("attention.head_count", Count, Needed(&["n_head"])),
+    ("attention.layer_norm_epsilon", Number, Needed(&["layer_norm_epsilon"])),
+    FILE_TYPE,
+];

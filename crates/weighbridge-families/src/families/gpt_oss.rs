@@ -1,0 +1,64 @@
+//! OpenAI's models with experts.
+
+use super::family::*;
+
+pub(super) const GPT_OSS: Family = Family {
+    architecture: "gpt-oss",
+    classes: &["GptOssForCausalLM"],
+    types: &["gpt_oss"],
+    rows: &[TRUNK, ATTENTION, NORMS_BETWEEN, ROWS],
+    keys: &[BASE, KEYS],
+    defaults: Some(Defaults {
+        sizes: [201088, 2880, 2880, 36, 64, 131072],
+        key_heads: KeyHeads::Of(8),
+        head: Head::Of(64),
+        epsilon: ("rms_norm_eps", 1e-5),
+        theta: 150000.0,
+        yarn: &[
+            ("factor", 32.0),
+            ("beta_fast", 32.0),
+            ("beta_slow", 1.0),
+            ("original_max_position_embeddings", 4096.0),
+        ],
+        more: &[
+            ("num_local_experts", 128.0),
+            ("num_experts_per_tok", 4.0),
+            ("sliding_window", 128.0),
+        ],
+        ..DEFAULTS
+    }),
+    // Every second layer has a window, for llama.cpp and for the class.
+    back: Some(Back {
+        flags: &[
+            ("attention_bias", &[Q, K, V, O]),
+            ("", &["blk.#.ffn_gate_inp.bias"]),
+            ("", &["blk.#.ffn_gate_exps.bias", "blk.#.ffn_up_exps.bias"]),
+            ("", &["blk.#.ffn_down_exps.bias"]),
+        ],
+        fixed: &[("rope_scaling", Fixed::Made(not_truncated))],
+        untold: &["layer_types", "swiglu_limit"],
+        ..BACK
+    }),
+    ..DECODER
+};
+
+const GATE_UP_BIASES: &[&str] = &["blk.#.ffn_gate_exps.bias", "blk.#.ffn_up_exps.bias"];
+
+const ROWS: &[Row] = &[
+    ("layers.#.self_attn.sinks", &["blk.#.attn_sinks"], Plain),
+    ("layers.#.mlp.router", &["blk.#.ffn_gate_inp"], Plain),
+    ("layers.#.mlp.experts.gate_up_proj", GATE_UP_EXPERTS, InTurn),
+    ("layers.#.mlp.experts.gate_up_proj_bias", GATE_UP_BIASES, InTurn),
+    ("layers.#.mlp.experts.down_proj", &["blk.#.ffn_down_exps"], Across),
+    ("layers.#.mlp.experts.down_proj_bias", &["blk.#.ffn_down_exps.bias"], Plain),
+];
+
+const KEYS: &[Entry] =
+    &[WINDOW, ("expert_feed_forward_length", Count, Needed(&["intermediate_size"]))];
+
+/// Of the models with experts that OpenAI published, YaRN's bounds are not rounded.
+fn not_truncated(_: &Told<'_>, config: &Config) -> Option<Json> {
+    let mut scaling = config.get("rope_scaling")?.clone();
+    scaling["truncate"] = false.into();
+    Some(scaling)
+}

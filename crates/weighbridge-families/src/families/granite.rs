@@ -1,0 +1,43 @@
+//! Granite.
+
+use super::family::*;
+
+pub(super) const GRANITE: Family = Family {
+    architecture: "granite",
+    classes: &["GraniteForCausalLM"],
+    types: &["granite"],
+    pairs: true,
+    ignored: &["head_dim"],
+    keys: &[BASE, ROTARY, KEYS],
+    computed: llama3_factors,
+    defaults: Some(Defaults {
+        sizes: [32000, 4096, 11008, 32, 32, 2048],
+        more: &[
+            ("embedding_multiplier", 1.0),
+            ("logits_scaling", 1.0),
+            ("residual_multiplier", 1.0),
+            ("attention_multiplier", 1.0),
+        ],
+        ..DEFAULTS
+    }),
+    tokenizer: Tokenizer::LlamaLike,
+    back: Some(Back {
+        made: &[
+            ("attention.scale", "attention_multiplier"),
+            ("embedding_scale", "embedding_multiplier"),
+            ("residual_scale", "residual_multiplier"),
+            ("logit_scale", "logits_scaling"),
+        ],
+        flags: ALL_BIASES,
+        ..BACK
+    }),
+    mlx: true,
+    ..DECODER
+};
+
+const KEYS: &[Entry] = &[
+    ("attention.scale", Number, Made(|settings| nonzero(settings, "attention_multiplier"))),
+    ("embedding_scale", Number, Made(|settings| nonzero(settings, "embedding_multiplier"))),
+    ("residual_scale", Number, Made(|settings| nonzero(settings, "residual_multiplier"))),
+    ("logit_scale", Number, Made(|settings| nonzero(settings, "logits_scaling"))),
+];

@@ -1,0 +1,217 @@
+//! The families: one file each, and one line in the table.
+//!
+//! A family's file says all that is known about it: what configs and GGUF files call it, its tensors
+//! and how their values lie, its entries and where their values are, what transformers fills in,
+//! its tokenizer, and the way back. `blocks` has the words that several families are described with.
+
+use serde_json::Value as Json;
+
+mod about;
+mod bert;
+mod blocks;
+mod cohere;
+mod cohere2;
+mod deepseek_v2;
+mod deepseek_v3;
+mod defaults;
+mod family;
+mod gemma;
+mod gemma2;
+mod gemma3;
+mod glm4;
+mod glm4_moe;
+mod gpt2;
+mod gpt_oss;
+mod granite;
+mod llama;
+mod llama4;
+mod mistral;
+mod mixtral;
+mod nemotron;
+mod nomic_bert;
+mod olmo2;
+mod olmo3;
+mod phi3;
+mod qwen2;
+mod qwen2_moe;
+mod qwen3;
+mod qwen3_5;
+mod qwen3_5_moe;
+mod qwen3_moe;
+mod roberta;
+mod settings;
+mod smollm3;
+mod stablelm;
+mod starcoder2;
+#[cfg(test)]
+mod tokenizers;
+mod told;
+mod xlm_roberta;
+
+pub use about::{About, Parameters};
+pub(crate) use blocks::*;
+pub(crate) use family::{DropsHead, Family};
+pub(crate) use settings::whole;
+pub use told::{Ask, Told};
+pub(crate) use told::{as_json, in_any_layer, in_first_layer};
+
+/// Every family that is known. Of those with one architecture, the ones that files tell by more come
+/// first.
+pub(crate) static FAMILIES: &[Family] = &[
+    mixtral::MIXTRAL,
+    mistral::MISTRAL,
+    llama::LLAMA,
+    qwen2::QWEN2,
+    qwen2_moe::QWEN2_MOE,
+    qwen3::QWEN3,
+    qwen3_moe::QWEN3_MOE,
+    qwen3_5::QWEN3_5,
+    qwen3_5_moe::QWEN3_5_MOE,
+    gemma::GEMMA,
+    gemma2::GEMMA2,
+    gemma3::GEMMA3,
+    phi3::PHI3,
+    granite::GRANITE,
+    smollm3::SMOLLM3,
+    olmo3::OLMO3,
+    olmo2::OLMO2,
+    starcoder2::STARCODER2,
+    cohere::COHERE,
+    cohere2::COHERE2,
+    gpt_oss::GPT_OSS,
+    glm4::GLM4,
+    glm4_moe::GLM4_MOE,
+    deepseek_v3::DEEPSEEK_V3,
+    deepseek_v2::DEEPSEEK_V2,
+    llama4::LLAMA4,
+    nemotron::NEMOTRON,
+    gpt2::GPT2,
+    stablelm::STABLELM,
+    bert::BERT,
+    roberta::ROBERTA,
+    xlm_roberta::XLM_ROBERTA,
+    nomic_bert::NOMIC_BERT,
+];
+
+/// Further models whose weights mlx-lm 0.32.2 takes as transformers saves them, by their `model_type`.
+#[rustfmt::skip]
+const OTHERS_OF_MLX: &[&str] = &[
+    "apertus", "ernie4_5", "exaone", "exaone4", "glm", "gpt_neox", "helium", "hunyuan_v1_dense",
+    "internlm2", "internlm3", "mimo", "olmo", "phi", "seed_oss",
+];
+
+/// Whether a library, by its name, takes the weights of models of a `model_type` as transformers saves
+/// them. Only mlx-lm is known.
+#[must_use]
+pub fn takes_as_saved(library: &str, model_type: &str) -> bool {
+    let own = |family: &&Family| family.types.first() == Some(&model_type);
+    let takes = match FAMILIES.iter().find(own) {
+        Some(family) => family.mlx,
+        None => OTHERS_OF_MLX.contains(&model_type),
+    };
+    library == "mlx-lm" && takes
+}
+
+/// The family that a config or a GGUF file calls by that name.
+pub(crate) fn called(name: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.is_called(name))
+}
+
+/// Hugging Face's names of modules with an embedding of tokens, each once.
+pub(crate) fn embeddings() -> impl Iterator<Item = &'static str> {
+    let all = || FAMILIES.iter().map(Family::embedding);
+    all()
+        .enumerate()
+        .filter(move |(at, name)| !all().take(*at).any(|known| known == *name))
+        .map(|(_, name)| name)
+}
+
+/// Which row of a model's table of positions is the first that a token has.
+pub(crate) fn first_position(config: &Json) -> u64 {
+    match config["model_type"].as_str().and_then(called) {
+        Some(family) if family.pads_positions => behind_padding(&settings(config)),
+        _ => 0,
+    }
+}
+
+/// The family of a model: by the class of its language part, by its class, or by its type.
+pub(crate) fn of_config(config: &Json) -> Option<&'static Family> {
+    let class = |config: &Json| config["architectures"][0].as_str().map(str::to_owned);
+    let stated = class(&config["text_config"]).or_else(|| class(config));
+    let types = config["model_type"].as_str();
+    FAMILIES.iter().find(|family| match (&stated, types) {
+        (Some(class), _) => family.classes.contains(&class.as_str()),
+        (None, Some(model_type)) => family.types.contains(&model_type),
+        (None, None) => false,
+    })
+}
+
+/// A family, as lists of them show it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// What configs call it under `model_type`.
+    pub model_type: &'static str,
+    /// Whether a GGUF file becomes a repository again.
+    pub goes_back: bool,
+    /// What GGUF adds to Hugging Face's norms.
+    pub norm_add: f32,
+}
+
+impl From<&Family> for Known {
+    fn from(family: &Family) -> Self {
+        let (model_type, norm_add) = (family.types[0], family.norm_add);
+        Self { model_type, goes_back: family.back.is_some(), norm_add }
+    }
+}
+
+/// Every family.
+pub fn known() -> impl Iterator<Item = Known> {
+    FAMILIES.iter().map(Known::from)
+}
+
+/// The family of a model, by its config.
+#[must_use]
+pub fn known_by(config: &Json) -> Option<Known> {
+    of_config(config).map(Known::from)
+}
+
+/// A config with everything that transformers fills in.
+pub(crate) fn settings(config: &Json) -> Settings {
+    Settings::of(config, |model_type| {
+        let own = |family: &&Family| family.types.first() == Some(&model_type);
+        FAMILIES.iter().find(own)?.defaults.as_ref()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    #[rustfmt::skip]
+    fn models_that_mlx_lm_rearranges_are_known() {
+        let taken = [
+            "apertus", "cohere", "cohere2", "ernie4_5", "exaone", "exaone4", "gemma", "gemma2",
+            "gemma3_text", "glm", "glm4", "gpt_neox", "granite", "helium", "hunyuan_v1_dense",
+            "internlm2", "internlm3", "llama", "mimo", "mistral", "nemotron", "olmo", "olmo2", "olmo3",
+            "phi", "phi3", "qwen2", "qwen3", "seed_oss", "smollm3", "stablelm", "starcoder2",
+        ];
+        assert!(taken.iter().all(|model_type| takes_as_saved("mlx-lm", model_type)));
+        let types = FAMILIES.iter().flat_map(|family| family.types);
+        for model_type in types.chain(&["gpt2", "other"]).filter(|own| !taken.contains(own)) {
+            assert!(!takes_as_saved("mlx-lm", model_type), "{model_type}");
+        }
+        assert!(!takes_as_saved("another", "llama"));
+    }
+
+    #[test]
+    fn positions_begin_behind_padding() {
+        assert_eq!(first_position(&json!({ "model_type": "bert", "pad_token_id": 3 })), 0);
+        assert_eq!(first_position(&json!({ "model_type": "roberta" })), 2);
+        assert_eq!(first_position(&json!({ "model_type": "xlm-roberta", "pad_token_id": 4 })), 5);
+        let none = json!({ "model_type": "xlm-roberta", "pad_token_id": null });
+        assert_eq!(first_position(&none), 0);
+    }
+}

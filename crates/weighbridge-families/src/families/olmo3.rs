@@ -1,0 +1,34 @@
+//! OLMo 3: OLMo 2 with windows.
+
+use super::family::*;
+use super::olmo2::OLMO2;
+
+pub(super) const OLMO3: Family = Family {
+    classes: &["Olmo3ForCausalLM"],
+    types: &["olmo3"],
+    defaults: Some(Defaults {
+        sizes: [50304, 4096, 11008, 32, 32, 2048],
+        epsilon: ("rms_norm_eps", 1e-5),
+        theta: 500000.0,
+        local_theta: Some(500000.0),
+        more: &[("sliding_window", 4096.0)],
+        ..DEFAULTS
+    }),
+    back: Some(Back {
+        is: |told| told.own("attention.sliding_window").is_some(),
+        flags: ATTENTION_BIAS,
+        fixed: &[("layer_types", Fixed::Made(layers_with_windows))],
+        ..BACK
+    }),
+    ..OLMO2
+};
+
+/// Layers with a window and those that see everything.
+fn layers_with_windows(told: &Told<'_>, _: &Config) -> Option<Json> {
+    let Value::List(layers) = told.own("attention.sliding_window_pattern")? else { return None };
+    let kinds = layers.iter().map(|layer| match layer {
+        Value::Bool(true) => "sliding_attention",
+        _ => "full_attention",
+    });
+    Some(kinds.collect())
+}

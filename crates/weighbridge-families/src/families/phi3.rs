@@ -1,0 +1,60 @@
+//! Phi-3, and Phi-4, which has another tokenizer and no window.
+
+use super::family::*;
+
+pub(super) const PHI3: Family = Family {
+    architecture: "phi3",
+    classes: &["Phi3ForCausalLM"],
+    types: &["phi3"],
+    rows: &[TRUNK, ATTENTION, FUSED_MLP, TWO_NORMS],
+    early: &[("rope.scaling.attn_factor", Number, Made(attention_factor))],
+    keys: &[KEYS],
+    computed: long_factors,
+    defaults: Some(Defaults {
+        sizes: [32064, 3072, 8192, 32, 32, 4096],
+        epsilon: ("rms_norm_eps", 1e-5),
+        rotated: Some(1.0),
+        original_context: Some(4096),
+        ..DEFAULTS
+    }),
+    tokenizer: Tokenizer::Phi3,
+    back: Some(Back {
+        made: &[("attention.sliding_window", "sliding_window")],
+        rotated: Some("partial_rotary_factor"),
+        ..BACK
+    }),
+    mlx: true,
+    ..DECODER
+};
+
+const KEYS: &[Entry] = &[
+    ("context_length", Count, Needed(&["n_positions", "max_position_embeddings"])),
+    ("rope.scaling.original_context_length", Count, Rope(ORIGINAL)),
+    ("embedding_length", Count, Needed(&["hidden_size", "n_embd"])),
+    ("feed_forward_length", Count, Needed(&["intermediate_size"])),
+    ("block_count", Count, Needed(LAYERS)),
+    ("attention.head_count", Count, Needed(&["num_attention_heads", "n_head"])),
+    ("attention.head_count_kv", Count, Needed(&["num_key_value_heads", "n_head_kv"])),
+    ("attention.layer_norm_rms_epsilon", Number, Needed(&["rms_norm_eps"])),
+    ("rope.dimension_count", Count, Made(rotated_hidden)),
+    ("rope.freq_base", Number, Rope(&["rope_theta"])),
+    FILE_TYPE,
+    ("attention.sliding_window", Count, Made(window_or_none)),
+];
+
+/// What attention is multiplied by in contexts longer than those of the training.
+fn attention_factor(settings: &Settings) -> Option<Json> {
+    settings.rope(&["long_factor"])?;
+    let original = settings.rope(&["original_max_position_embeddings"])?.as_f64()?;
+    let scale = settings.count("max_position_embeddings")? as f64 / original;
+    let factor = match scale > 1.0 {
+        true => (1.0 + scale.ln() / original.ln()).sqrt(),
+        false => 1.0,
+    };
+    Some(factor.into())
+}
+
+/// Zero tells Phi-4 from its forebears.
+fn window_or_none(settings: &Settings) -> Option<Json> {
+    Some(settings.find(&["sliding_window"]).cloned().unwrap_or(0.into()))
+}

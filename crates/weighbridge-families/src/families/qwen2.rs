@@ -1,0 +1,19 @@
+//! Qwen 2 and 2.5.
+
+use super::family::*;
+
+pub(super) const QWEN2: Family = Family {
+    architecture: "qwen2",
+    classes: &["Qwen2ForCausalLM", "Qwen2Model"],
+    types: &["qwen2"],
+    keys: &[BASE, &[POOLING]],
+    defaults: Some(Defaults {
+        sizes: [151936, 4096, 22016, 32, 32, 32768],
+        key_heads: KeyHeads::Of(32),
+        ..DEFAULTS
+    }),
+    tokenizer: Tokenizer::PiecesOrPairs,
+    back: Some(Back { flags: &[("", &[Q, K, V])], ..BACK }),
+    mlx: true,
+    ..DECODER
+};

@@ -1,0 +1,33 @@
+//! Qwen 2 with experts.
+
+use super::family::*;
+
+pub(super) const QWEN2_MOE: Family = Family {
+    architecture: "qwen2moe",
+    classes: &["Qwen2MoeForCausalLM"],
+    types: &["qwen2_moe"],
+    rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS, EXPERTS, SHARED_EXPERT],
+    keys: &[BASE, EXPERT_LENGTHS],
+    defaults: Some(Defaults {
+        sizes: [151936, 2048, 5632, 24, 16, 32768],
+        key_heads: KeyHeads::Of(16),
+        more: &[
+            ("moe_intermediate_size", 1408.0),
+            ("shared_expert_intermediate_size", 5632.0),
+            ("num_experts_per_tok", 4.0),
+            ("num_experts", 60.0),
+        ],
+        ..DEFAULTS
+    }),
+    tokenizer: Tokenizer::PiecesOrPairs,
+    back: Some(Back {
+        flags: &[("qkv_bias", &[Q, K, V])],
+        fixed: &[
+            ("norm_topk_prob", Fixed::Flag(false)),
+            ("mlp_only_layers", Fixed::Made(layers_without_experts)),
+        ],
+        untold: &["norm_topk_prob"],
+        ..BACK
+    }),
+    ..DECODER
+};

@@ -1,0 +1,32 @@
+//! Qwen 3 with experts.
+
+use super::family::*;
+
+pub(super) const QWEN3_MOE: Family = Family {
+    architecture: "qwen3moe",
+    classes: &["Qwen3MoeForCausalLM"],
+    types: &["qwen3_moe"],
+    rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, TWO_NORMS, EXPERTS],
+    keys: &[BASE, EXPERT_LENGTHS],
+    defaults: Some(Defaults {
+        sizes: [151936, 2048, 6144, 24, 32, 32768],
+        key_heads: KeyHeads::Of(4),
+        more: &[
+            ("moe_intermediate_size", 768.0),
+            ("num_experts_per_tok", 8.0),
+            ("num_experts", 128.0),
+        ],
+        ..DEFAULTS
+    }),
+    tokenizer: Tokenizer::PiecesOrPairs,
+    back: Some(Back {
+        flags: ATTENTION_BIAS,
+        fixed: &[
+            ("norm_topk_prob", Fixed::Flag(true)),
+            ("mlp_only_layers", Fixed::Made(layers_without_experts)),
+        ],
+        untold: &["norm_topk_prob"],
+        ..BACK
+    }),
+    ..DECODER
+};

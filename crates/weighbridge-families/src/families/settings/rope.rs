@@ -1,0 +1,134 @@
+//! Rotary parameters, where configs of different age have them.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::families::defaults::Defaults;
+
+type Values = Map<String, Json>;
+
+fn object<'a>(values: &'a Values, key: &str) -> Option<&'a Values> {
+    values.get(key).and_then(Json::as_object)
+}
+
+/// The parameters as a config states them that no class reads.
+pub(super) fn as_stated(values: &Values) -> Values {
+    let key = ["rope_parameters", "rope_scaling"].into_iter().find(|key| values.contains_key(*key));
+    key.and_then(|key| object(values, key)).cloned().unwrap_or_default()
+}
+
+/// The parameters as a class completes them: under `rope_scaling` in older configs, with the base
+/// beside it, and under `rope_parameters` in newer ones.
+pub(super) fn filled(values: &Values, class: &Defaults) -> Values {
+    let scaling = object(values, "rope_scaling").filter(|scaling| !scaling.is_empty());
+    let stated = object(values, "rope_parameters");
+    let theta = values.get("rope_theta").cloned().unwrap_or_else(|| class.theta.into());
+    if let Some(local) = class.local_theta {
+        return by_layer(values, scaling, stated, (theta, local));
+    }
+    let mut rope = scaling.or(stated).cloned().unwrap_or_else(|| by_default(class));
+    rope.entry("rope_theta").or_insert(theta);
+    let rotated = values.get("partial_rotary_factor").cloned();
+    if let Some(rotated) = rotated.or(class.rotated.map(Json::from)) {
+        rope.entry("partial_rotary_factor").or_insert(rotated);
+    }
+    name_type(&mut rope);
+    let kind = rope.get("rope_type").and_then(Json::as_str).unwrap_or_default().to_owned();
+    if class.original_context.is_some() && ["su", "yarn"].contains(&&*kind) {
+        rope.insert("rope_type".into(), "longrope".into());
+    }
+    if ["llama3", "yarn", "longrope", "su"].contains(&&*kind) {
+        let original = values.get("original_max_position_embeddings").cloned();
+        if let Some(original) = original.filter(|_| class.original_context.is_some()) {
+            rope.insert("original_max_position_embeddings".into(), original);
+        } else if let Some(context) = values.get("max_position_embeddings") {
+            rope.entry("original_max_position_embeddings").or_insert_with(|| context.clone());
+        }
+    }
+    rope
+}
+
+/// The parameters of a config that states none.
+fn by_default(class: &Defaults) -> Values {
+    let kind = (!class.yarn.is_empty()).then(|| ("rope_type".to_owned(), "yarn".into()));
+    let stated = class.yarn.iter().map(|&(key, value)| (key.to_owned(), value.into()));
+    stated.chain(kind).collect()
+}
+
+/// Parameters of layers that see everything and of those with a sliding window.
+fn by_layer(
+    values: &Values,
+    scaling: Option<&Values>,
+    stated: Option<&Values>,
+    (theta, local): (Json, f64),
+) -> Values {
+    let mut rope = stated.cloned().unwrap_or_default();
+    let local = values.get("rope_local_base_freq").cloned().unwrap_or_else(|| local.into());
+    for (layers, theta) in [("full_attention", theta), ("sliding_attention", local)] {
+        // Nothing said is a type too: `type` in what is added later does not change it.
+        let unsaid = || Values::from_iter([("rope_type".to_owned(), "default".into())]);
+        let mut own = object(&rope, layers).cloned().unwrap_or_else(unsaid);
+        if let Some(scaling) = scaling.filter(|_| layers == "full_attention") {
+            own.extend(scaling.clone());
+        }
+        own.entry("rope_theta").or_insert(theta);
+        name_type(&mut own);
+        let scaled = own.get("rope_type").and_then(Json::as_str).is_some_and(is_scaled);
+        if let Some(context) = values.get("max_position_embeddings").filter(|_| scaled) {
+            own.entry("original_max_position_embeddings").or_insert_with(|| context.clone());
+        }
+        rope.insert(layers.into(), own.into());
+    }
+    rope
+}
+
+/// Whether a type of rotary parameters states the context before scaling.
+fn is_scaled(kind: &str) -> bool {
+    ["llama3", "yarn", "longrope"].contains(&kind)
+}
+
+/// `type` is what `rope_type` was called before.
+fn name_type(rope: &mut Values) {
+    let kind = rope.get("type").cloned().unwrap_or_else(|| "default".into());
+    rope.entry("rope_type").or_insert(kind);
+}
+
+/// Adds what stands beside the parameters and belongs to them.
+pub(super) fn mirrored(mut rope: Values, values: &Values) -> Values {
+    if rope.contains_key("full_attention") || rope.contains_key("sliding_attention") {
+        return rope;
+    }
+    let find = |keys: &[&str]| {
+        keys.iter().find_map(|key| values.get(*key)).filter(|value| !value.is_null()).cloned()
+    };
+    if let Some(theta) = find(LOCAL_THETA) {
+        rope.insert("sliding_attention".into(), json!({ "rope_theta": theta }));
+    }
+    let kind = rope.get("type").cloned();
+    let more = [
+        ("rope_theta", find(THETA)),
+        ("rope_type", kind),
+        ("partial_rotary_factor", find(&["partial_rotary_factor", "rope_pct", "rope_percent"])),
+        ("original_max_position_embeddings", find(&["original_max_position_embeddings"])),
+    ];
+    for (key, value) in more {
+        if let Some(value) = value {
+            rope.entry(key).or_insert(value);
+        }
+    }
+    rope
+}
+
+const THETA: &[&str] = &[
+    "global_rope_theta",
+    "rope_global_theta",
+    "rope_theta_global",
+    "rope_theta",
+    "rotary_emb_base",
+];
+const LOCAL_THETA: &[&str] = &[
+    "local_rope_theta",
+    "rope_local_theta",
+    "rope_theta_local",
+    "swa_rope_theta",
+    "rope_local_base_freq",
+];

@@ -1,0 +1,27 @@
+//! StarCoder 2.
+
+use super::family::*;
+
+pub(super) const STARCODER2: Family = Family {
+    architecture: "starcoder2",
+    classes: &["Starcoder2ForCausalLM"],
+    types: &["starcoder2"],
+    rows: &[TRUNK, ATTENTION, UNGATED_MLP, TWO_NORMS],
+    tied: true,
+    defaults: Some(Defaults {
+        sizes: [49152, 3072, 12288, 30, 24, 4096],
+        key_heads: KeyHeads::Of(2),
+        epsilon: ("norm_epsilon", 1e-5),
+        ..DEFAULTS
+    }),
+    back: Some(Back {
+        flags: &[
+            ("use_bias", &[Q, K, V, O, UP, DOWN]),
+            ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
+        ],
+        untold: &["sliding_window"],
+        ..BACK
+    }),
+    mlx: true,
+    ..DECODER
+};

@@ -1,0 +1,91 @@
+//! How entries come out of a config.
+
+use serde_json::Value as Json;
+
+use crate::catalog::Value;
+use crate::error::{Error, Result};
+use crate::families::{Entry, Family, Get, Settings, Type, scaling, whole};
+
+/// Entries in the order in which they were first set.
+#[derive(Default)]
+pub(super) struct Entries(pub Vec<(String, Value)>);
+
+impl Entries {
+    pub fn set(&mut self, key: String, value: Value) {
+        match self.0.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((key, value)),
+        }
+    }
+}
+
+/// Sets some of a family's entries.
+pub(super) fn write(
+    family: &Family,
+    rows: &[Entry],
+    settings: &Settings,
+    file_type: u32,
+    entries: &mut Entries,
+) -> Result<()> {
+    for &(key, kind, get) in rows {
+        let Some(json) = value_of(get, settings, file_type)? else { continue };
+        let value = typed(kind, &json).ok_or_else(|| {
+            let shown = crate::text::escaped(&json.to_string()).into_owned();
+            Error::malformed(format!("config.json: {shown} cannot be {key}"))
+        })?;
+        let key = match key.starts_with("general.") {
+            true => key.to_owned(),
+            false => format!("{}.{key}", family.architecture),
+        };
+        entries.set(key, value);
+    }
+    Ok(())
+}
+
+fn value_of(get: Get, settings: &Settings, file_type: u32) -> Result<Option<Json>> {
+    Ok(match get {
+        Get::Any(keys) => settings.find(keys).cloned(),
+        Get::Needed(keys) => Some(settings.find(keys).cloned().ok_or_else(|| missing(keys))?),
+        Get::Rope(keys) => settings.rope(keys).cloned(),
+        Get::Yarn(keys) if scaling(settings).as_deref() == Some("yarn") => {
+            settings.rope(keys).cloned()
+        }
+        Get::Yarn(_) => None,
+        Get::Made(make) => make(settings),
+        Get::MadeOf(key, make) => {
+            settings.find(&[key]).ok_or_else(|| missing(&[key]))?;
+            make(settings)
+        }
+        Get::FileType => Some(file_type.into()),
+    })
+}
+
+fn missing(keys: &[&str]) -> Error {
+    let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    Error::malformed(format!("config.json has no {}", keys.join(" or ")))
+}
+
+fn typed(kind: Type, json: &Json) -> Option<Value> {
+    Some(match kind {
+        Type::Count => Value::Unsigned(32, whole(json).filter(|count| *count <= u32::MAX.into())?),
+        #[allow(clippy::cast_possible_truncation)] // f32 is what the file has.
+        Type::Number => Value::F32(json.as_f64()? as f32),
+        Type::Text => Value::text(json.as_str()?),
+        Type::Texts => {
+            let texts = json.as_array()?.iter().map(|text| text.as_str().map(Value::text));
+            Value::List(texts.collect::<Option<_>>()?)
+        }
+        Type::Flag => Value::Bool(json.as_bool()?),
+        Type::Counts => {
+            let counts = json.as_array()?.iter().map(|count| {
+                let count = count.as_i64().filter(|count| i32::try_from(*count).is_ok());
+                count.map(|count| Value::Signed(32, count))
+            });
+            Value::List(counts.collect::<Option<_>>()?)
+        }
+        Type::FlagList => {
+            let flags = json.as_array()?.iter().map(|flag| flag.as_bool().map(Value::Bool));
+            Value::List(flags.collect::<Option<_>>()?)
+        }
+    })
+}

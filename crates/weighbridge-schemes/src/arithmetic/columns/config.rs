@@ -1,0 +1,309 @@
+//! What the configs say about weights of this kind, under the keys that their writers share.
+//!
+//! ```text
+//! quant_method        files of 2023 say nothing
+//! bits, w_bit         group_size, q_group_size      -1 is one group for all
+//! packing_format      AutoRound's: which layout it wrote
+//! dynamic             patterns from the start of a name, the first that fits; `-:` is not quantized
+//! extra_config        AutoRound: names; what is no module's name is a pattern, anywhere in a name
+//! ```
+//!
+//! Patterns may be of a kind that only Python reads. What they would say is then one of several
+//! possibilities, between which the shapes decide.
+
+use std::collections::HashMap;
+
+use regex::Regex;
+use serde_json::Value as Json;
+
+use crate::framework::match_budget::MatchBudget;
+use crate::framework::{ConfigFile, Evidence, Holds, Method};
+use crate::text::shortened;
+
+/// AutoRound, which writes weights in the layouts of several schemes.
+pub(crate) const AUTO_ROUND: Method =
+    Method { aliases: &["autoround", "intel/auto-round"], ..Method::named("auto-round") };
+
+/// Files that hold the settings where config.json does not.
+pub(crate) const FILES: [ConfigFile; 2] = [
+    ConfigFile { name: "quantize_config.json", holds: Holds::Settings },
+    ConfigFile { name: "quant_config.json", holds: Holds::Settings },
+];
+
+/// Who wrote the settings that a scheme finds its layout in.
+pub(crate) enum Writer {
+    /// The scheme's own library.
+    Own,
+    /// AutoRound, which says by a label which layout it wrote.
+    AutoRound(String),
+}
+
+/// The text under a key of some settings, in lower case.
+pub(crate) fn text(settings: &Json, key: &str) -> Option<String> {
+    settings.get(key).and_then(Json::as_str).map(str::to_lowercase)
+}
+
+/// What the configs say about the whole model.
+pub(crate) struct Settings<'a, L> {
+    /// How weights lie, in the scheme's words.
+    pub layout: L,
+    /// Activations are rotated while the model runs (AutoRound's rotations): weights make sense only
+    /// together with the same rotation.
+    pub rotated: bool,
+    /// The bits and the group size of most weights.
+    usual: Packed,
+    /// Those of single modules.
+    named: HashMap<&'a str, Packed>,
+    /// Those of modules whose names fit a pattern.
+    rules: Vec<Rule<'a>>,
+    /// What comparing with them may cost.
+    budget: MatchBudget,
+}
+
+/// A pattern of module names, and what it says of them.
+struct Rule<'a> {
+    text: &'a str,
+    /// `None` if it cannot be read here.
+    pattern: Option<Regex>,
+    says: Says,
+}
+
+enum Says {
+    /// They are not quantized.
+    Plain,
+    /// They are packed so, and no later rule matters.
+    Packed(Packed),
+    /// They may be packed so: which of several rules counts depends on modules that are not here.
+    Perhaps(Packed),
+}
+
+/// Bits and group size of a weight, as far as a config says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Packed {
+    /// Bits of a code.
+    pub bits: Option<u64>,
+    /// Inputs of a group; `Some(None)` is one group for all.
+    pub group_size: Option<Option<u64>>,
+}
+
+impl Packed {
+    fn of(json: &Json) -> Self {
+        // Configs that were edited by hand have numbers as text too.
+        let whole = |json: &Json| json.as_i64().or_else(|| json.as_str()?.trim().parse().ok());
+        let number = |keys: [&str; 2]| keys.iter().find_map(|key| whole(json.get(*key)?));
+        let group_size = number(["group_size", "q_group_size"]);
+        Self {
+            bits: number(["bits", "w_bit"]).map(|bits| u64::try_from(bits).unwrap_or(0)),
+            group_size: group_size.map(|size| u64::try_from(size).ok().filter(|&size| size > 0)),
+        }
+    }
+
+    fn or(self, usual: Self) -> Self {
+        Self { bits: self.bits.or(usual.bits), group_size: self.group_size.or(usual.group_size) }
+    }
+
+    /// How many inputs each of `groups` groups has, or why they do not fit.
+    pub(crate) fn group_size(self, inputs: u64, groups: u64) -> Result<u64, String> {
+        let size = match self.group_size {
+            Some(size) => size.unwrap_or(inputs),
+            None if inputs.is_multiple_of(groups) => inputs / groups,
+            None => {
+                return Err(format!(
+                    "no config says its group size, and {groups} groups do not divide its {inputs} \
+                     inputs"
+                ));
+            }
+        };
+        match inputs.div_ceil(size) {
+            fitting if fitting == groups => Ok(size),
+            other => Err(format!(
+                "the config's group size {size} gives {other} groups of {inputs} inputs, but \
+                 scales have {groups}"
+            )),
+        }
+    }
+}
+
+impl<'a, L> Settings<'a, L> {
+    /// What the configs say; `Ok(None)` if nothing at all, `Err` if they name another method or
+    /// of a layout that `layout` does not know. Settings that name no method and that no scheme
+    /// recognises are those of `own` if it `takes_unnamed`.
+    pub(crate) fn of(
+        evidence: &Evidence<'a>,
+        own: &Method,
+        takes_unnamed: bool,
+        layout: fn(&Json, Writer) -> Option<L>,
+    ) -> Result<Option<Self>, ()> {
+        let (settings, writer) = match (evidence.quantization(), evidence.method()) {
+            (None, None) => return Ok(None),
+            (Some((_, json)), Some(method)) if own.is_called(method) => (json, Writer::Own),
+            (Some((_, json)), Some(method)) if AUTO_ROUND.is_called(method) => {
+                let label = text(json, "packing_format").unwrap_or_else(|| "auto".to_owned());
+                (json, Writer::AutoRound(label))
+            }
+            (Some((_, json)), None) if takes_unnamed => (json, Writer::Own),
+            _ => return Err(()),
+        };
+        let is_module = |name: &str| {
+            let there = |suffix: &str| evidence.find(&format!("{name}.{suffix}")).is_some();
+            there("qweight") || there("weight")
+        };
+        let layout = layout(settings, writer).ok_or(())?;
+        Ok(Some(Self::from_json(settings, layout, &is_module, evidence.match_budget())))
+    }
+
+    fn from_json(
+        json: &'a Json,
+        layout: L,
+        is_module: &dyn Fn(&str) -> bool,
+        budget: &MatchBudget,
+    ) -> Self {
+        let usual = Packed::of(json);
+        let members = |key: &str| {
+            let members = json.get(key).and_then(Json::as_object).into_iter().flatten();
+            members.map(|(name, rule)| (&**name, Packed::of(rule).or(usual)))
+        };
+        let dynamic = members("dynamic").map(|(text, packed)| match text.strip_prefix("-:") {
+            Some(text) => Rule::at_start(text, Says::Plain, budget),
+            None => {
+                let text = text.strip_prefix("+:").unwrap_or(text);
+                Rule::at_start(text, Says::Packed(packed), budget)
+            }
+        });
+        let extra = members("extra_config").filter(|(name, _)| !is_module(name));
+        let extra = extra.map(|(text, packed)| Rule {
+            text,
+            pattern: budget.pattern(text),
+            says: Says::Perhaps(packed),
+        });
+        Self {
+            layout,
+            rotated: ["rotation_config", "spinquant_config"].iter().any(|key| says(json.get(*key))),
+            usual,
+            named: members("extra_config").collect(),
+            rules: dynamic.chain(extra).collect(),
+            budget: budget.clone(),
+        }
+    }
+
+    /// The possible bits and group sizes of a module: one, unless a rule leaves it open; or why
+    /// there is none.
+    pub(crate) fn of_module(&self, module: &str) -> Result<Vec<Packed>, String> {
+        if let Some(&packed) = self.named.get(module) {
+            return Ok(vec![packed]);
+        }
+        let mut possible = Vec::new();
+        let rules =
+            if self.budget.compare(module, self.rules.len()) { &self.rules[..] } else { &[] };
+        for rule in rules {
+            match (rule.fits(module), &rule.says) {
+                (Some(true), Says::Packed(packed)) => {
+                    possible.push(*packed);
+                    return Ok(possible);
+                }
+                (Some(true), Says::Plain) => {
+                    return Err(format!(
+                        "the config's rule `-:{}` says that it is not quantized, but it is packed; \
+                         put the config that belongs to this model beside it",
+                        shortened(rule.text, 60)
+                    ));
+                }
+                (Some(true), Says::Perhaps(packed)) | (None, Says::Packed(packed)) => {
+                    possible.push(*packed);
+                }
+                // A packed weight is not one of the plain ones; and AutoRound skips what it
+                // cannot read.
+                (Some(false), _) | (None, Says::Plain | Says::Perhaps(_)) => {}
+            }
+        }
+        possible.push(self.usual);
+        Ok(possible)
+    }
+}
+
+/// Why a weight of a rotated model is refused.
+pub(crate) const ROTATED: &str = "the config says that activations are rotated while the model \
+                                  runs (rotation_config), so its values make sense only with \
+                                  the same rotation; to decode them all the same, state its scheme";
+
+/// Whether a setting says anything at all.
+fn says(json: Option<&Json>) -> bool {
+    json.is_some_and(|json| match json {
+        Json::Null | Json::Bool(false) => false,
+        Json::String(text) => !text.is_empty(),
+        Json::Object(members) => !members.is_empty(),
+        Json::Array(list) => !list.is_empty(),
+        _ => true,
+    })
+}
+
+impl<'a> Rule<'a> {
+    /// A pattern that fits names from their start on, as Python's `match` has it.
+    fn at_start(text: &'a str, says: Says, budget: &MatchBudget) -> Self {
+        Self { text, pattern: budget.pattern_at_start(text), says }
+    }
+
+    /// Whether a module's name fits; `None` if that cannot be told.
+    fn fits(&self, module: &str) -> Option<bool> {
+        Some(self.text == module || self.pattern.as_ref()?.is_match(module))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn packed(bits: u64, group_size: u64) -> Packed {
+        Packed { bits: Some(bits), group_size: Some(Some(group_size)) }
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_wins() {
+        let json = json!({"bits": 4, "group_size": 128, "dynamic": {
+            "-:.*o_proj": {},
+            ".*gate.*": {"bits": 2},
+            "+:.*\\.18\\..*proj.*": {"bits": 8, "group_size": 32},
+        }});
+        let config = Settings::from_json(&json, (), &|_| false, &MatchBudget::default());
+        let of = |module: &str| config.of_module(module);
+        assert!(of("model.layers.1.self_attn.o_proj").unwrap_err().contains("not quantized"));
+        assert_eq!(of("model.layers.18.mlp.gate_proj").unwrap(), [packed(2, 128)]);
+        assert_eq!(of("model.layers.18.mlp.up_proj").unwrap(), [packed(8, 32)]);
+        assert_eq!(of("model.layers.17.mlp.up_proj").unwrap(), [packed(4, 128)]);
+    }
+
+    /// Look-ahead patterns cannot be read here: such a rule may or may not fit.
+    #[test]
+    fn a_rule_that_cannot_be_read_leaves_both_open() {
+        let json = json!({"bits": 4, "group_size": 128, "dynamic": {
+            "-:(?!x).*": {},
+            "+:(?!y).*": {"bits": 8},
+        }});
+        let config = Settings::from_json(&json, (), &|_| false, &MatchBudget::default());
+        assert_eq!(config.of_module("x").unwrap(), [packed(8, 128), packed(4, 128)]);
+    }
+
+    /// AutoRound's keys are names first; what is no name may be anywhere in one.
+    #[test]
+    fn names_are_no_patterns_of_longer_names() {
+        let json = json!({"bits": 4, "group_size": 128, "extra_config": {
+            "layers.1.mlp.gate": {"bits": 16},
+            "shared_expert": {"bits": 8},
+        }});
+        let is_module = |name: &str| name == "layers.1.mlp.gate";
+        let config = Settings::from_json(&json, (), &is_module, &MatchBudget::default());
+        let of = |module: &str| config.of_module(module).unwrap();
+        assert_eq!(of("layers.1.mlp.gate_proj"), [packed(4, 128)]);
+        assert_eq!(of("layers.1.mlp.gate"), [packed(16, 128)]);
+        assert_eq!(of("layers.1.shared_expert.up"), [packed(8, 128), packed(4, 128)]);
+    }
+
+    #[test]
+    fn numbers_may_be_text() {
+        assert_eq!(Packed::of(&json!({"bits": "4", "group_size": "32"})), packed(4, 32));
+        let nothing = Packed { bits: None, group_size: None };
+        assert_eq!(Packed::of(&json!({"bits": null, "group_size": "all"})), nothing);
+        assert_eq!(Packed::of(&json!({"group_size": -1})).group_size, Some(None));
+    }
+}

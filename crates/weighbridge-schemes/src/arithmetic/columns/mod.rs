@@ -1,0 +1,405 @@
+//! Shared by GPTQ and AWQ: packed weights that are stored with their inputs outermost.
+//!
+//! Both store a weight transposed: what becomes a row of the result is a column of words in the
+//! file.
+//!
+//! ```text
+//! codes    words [in, packed, out] or [in, out, packed]    see `WordLayout`
+//! zeros    words [groups, out, packed]
+//! scales         [groups, out]
+//! g_idx    I32   [in]       the group of each input; absent means input / group size
+//! ```
+//!
+//! So a tile of rows is a strip of columns. It is cut into pieces of 64 outputs and about 512
+//! inputs; the words of a piece are turned into one *stream* for each output, in which the codes
+//! of consecutive inputs lie one behind the other ([`streams`]). From there on it is a row of
+//! codes like any other ([`crate::arithmetic::matrix`]).
+//!
+//! Recipe: `w[out][in] = scale[g][out] * (code - zero[g][out])`. The difference is a small
+//! integer, the product of it and a scale of sixteen bits is exact in f32: f32 is unrounded, and
+//! the native type (that of the scales) is that value rounded once.
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use crate::arithmetic::length;
+use crate::arithmetic::matrix::{self, Arithmetic, Codes, Factor, Packing, Run, scale_of};
+use crate::bounds::Bounds;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::framework::recipe::in_type_of;
+use crate::framework::{GroupedCodes, Origins, Recipe, RowRule, Rule};
+use crate::number::{Element, Out};
+use crate::simd::{self, Number, half_to_f32};
+use crate::source::{Slab, Staged};
+
+mod alike;
+pub(crate) mod config;
+mod grouped;
+mod orphan;
+mod packing;
+mod scattered;
+mod streams;
+mod zeros;
+
+pub(crate) use alike::Alike;
+pub(crate) use orphan::check_orphan;
+pub(crate) use packing::ColumnPacker;
+use scattered::{EIGHT, EightOutputs, Table};
+pub(crate) use streams::WordLayout;
+use streams::{COLUMNS, Streams, WORDS};
+pub(crate) use zeros::Zeros;
+
+/// A weight whose parts are codes, zero points, scales and perhaps the group of each input.
+pub(crate) struct Columns {
+    /// What codes are: as many bits as the packing has, each standing for itself.
+    pub codes: Codes,
+    /// How words hold them.
+    pub word_layout: WordLayout,
+    /// Inputs: columns of the result.
+    pub inputs: u64,
+    /// Outputs: rows of the result.
+    pub outputs: u64,
+    /// Groups of inputs that share scales and zero points.
+    pub groups: u64,
+    /// Inputs in a group, where no part says otherwise.
+    pub group_size: u64,
+    /// The type of the scales.
+    pub scale_type: DType,
+    /// How zero points are stored.
+    pub zeros: Zeros,
+    /// Whether the fourth part says which group each input belongs to.
+    pub indexed: bool,
+}
+
+/// What holds for weights whose codes of so many bits were chosen with the help of sample inputs:
+/// errors of one column are made up for by the next ones, so that single numbers may be many codes
+/// off. The coarser the codes, the more a row may lose.
+pub(crate) fn calibrated(bits: u32) -> RowRule {
+    let (correlation, row_gain, most) = match bits {
+        // Seen: 0.50 and 0.28 to 1.00, over 128 elements up to 1.10.
+        0..=2 => (0.3, [0.2, 1.15], 1.3),
+        // With zero points and fewer samples than columns: 0.58 and 0.35 to 1.01, otherwise 0.88
+        // and 0.80 to 1.07.
+        3..=7 => (0.4, [0.25, 1.15], 1.15),
+        // Errors are a sixteenth of those of four bits.
+        _ => (0.98, [0.97, 1.03], 1.1),
+    };
+    RowRule {
+        wrong_signs: None,
+        correlation,
+        gain: Some([0.0, most]),
+        gain_over: 128,
+        row_gain: Some(row_gain),
+        sparse_block: 0,
+        smallest: 1e-5,
+    }
+}
+
+/// Integer codes of `bits` bits, packed one after the other.
+pub(crate) fn plain_codes(bits: u32) -> Codes {
+    let packing = match bits {
+        4 => Packing::LowNibbles,
+        8 => Packing::Bytes,
+        bits => Packing::Stream(bits),
+    };
+    Codes::new(packing, f32::from)
+}
+
+impl Recipe for Columns {
+    fn is_transposed(&self) -> bool {
+        true
+    }
+
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+        let columns = |part, words: Range<u64>, width, count, stride| Slab {
+            part,
+            offset: words.start * width,
+            row_bytes: (words.end - words.start) * width,
+            count,
+            stride: stride * width,
+        };
+        let all = 0..self.outputs;
+        let (words, every) = (self.word_layout.words(&rows), self.word_layout.words(&all));
+        let word_rows = self.word_layout.word_rows(self.inputs, self.codes.packing.bits());
+        slabs.push(columns(0, words, 4, word_rows, every.end));
+        let (words, every) = (self.zeros.words(&rows), self.zeros.words(&all));
+        slabs.push(columns(1, words, 4, self.groups, every.end));
+        let width = u64::from(self.scale_type.bits() / 8);
+        slabs.push(columns(2, rows, width, self.groups, self.outputs));
+        if self.indexed {
+            slabs.push(Slab::whole(3, 0, self.inputs * 4));
+        }
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        let [codes, zeros, scales, rest @ ..] = staged else {
+            return Err(Error::usage("codes, zero points and scales are needed"));
+        };
+        let groups = rest.first().map(|groups| self.groups_of(groups.bytes())).transpose()?;
+        let tile = Tile { of: self, rows, codes, zeros, scales, groups: groups.flatten() };
+        in_type_of!(out, tile.decode(out))
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
+    }
+
+    fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
+        Ok(self)
+    }
+}
+
+impl Origins for Columns {
+    fn rule(&self) -> Rule {
+        Rule::ByRows(calibrated(self.codes.packing.bits()))
+    }
+
+    fn bounds(&self, _: &[Staged<'_>], _: Range<u64>, _: &[f32], _: &mut [Bounds]) -> Result<()> {
+        Err(Error::usage("codes that were chosen together have no bounds"))
+    }
+}
+
+impl Columns {
+    /// The stored group of each input, checked; `None` where inputs are in the default order.
+    fn groups_of<'a>(&self, bytes: &'a [u8]) -> Result<Option<&'a [[u8; 4]]>> {
+        let stored = bytes.as_chunks::<4>().0;
+        let mut consecutive = (0u32..).zip(stored.chunks(length(self.group_size)));
+        if consecutive.all(|(group, of)| of.iter().all(|&one| u32::from_le_bytes(one) == group)) {
+            return Ok(None);
+        }
+        let outside = |one: &[u8; 4]| u64::from(u32::from_le_bytes(*one)) >= self.groups;
+        match stored.iter().position(outside) {
+            None => Ok(Some(stored)),
+            Some(input) => Err(Error::malformed(format!(
+                "g_idx[{input}] is {}, but there are {} groups",
+                i32::from_le_bytes(stored[input]),
+                self.groups
+            ))),
+        }
+    }
+}
+
+/// Some output rows with the bytes they need.
+struct Tile<'a> {
+    of: &'a Columns,
+    rows: Range<u64>,
+    codes: &'a Staged<'a>,
+    zeros: &'a Staged<'a>,
+    scales: &'a Staged<'a>,
+    /// The group of each input, where it is not the default one.
+    groups: Option<&'a [[u8; 4]]>,
+}
+
+/// Outputs whose factors are made at a time: enough that whole cache lines of codes are used
+/// before others push them out.
+const BLOCK: usize = 2 * COLUMNS;
+
+/// As many inputs of some outputs as the streams hold.
+struct Piece {
+    /// The output of the first stream, counted like `strip`.
+    first: usize,
+    /// Outputs, counted from the first that is staged.
+    strip: Range<usize>,
+    inputs: Range<usize>,
+    /// Outputs that are staged but not asked for.
+    skip: usize,
+    /// Outputs of the block before `strip`.
+    before: usize,
+}
+
+/// Numbers of a row of scales from `first` on.
+fn scales_of(dtype: DType, bytes: &[u8], first: usize, out: &mut [f32]) {
+    let width = dtype.bits() as usize / 8;
+    let bytes = &bytes[first * width..(first + out.len()) * width];
+    match dtype {
+        DType::F16 => {
+            simd::map(simd::level(), bytes, out, |x| half_to_f32(u16::from_le_bytes(x)));
+        }
+        _ => (0..).zip(out).for_each(|(index, out)| *out = scale_of(dtype, bytes, index)),
+    }
+}
+
+/// Factors of a block of outputs, in the order they are used in.
+#[derive(Default)]
+struct FactorBuffers {
+    /// All groups of the first output, all groups of the second, ..
+    rows: Vec<Factor>,
+    /// All outputs of the first group, all outputs of the second, .., where inputs are scattered.
+    table: Table,
+}
+
+thread_local! {
+    /// Kept from one tile to the next.
+    static BUFFERS: Cell<FactorBuffers> = const { Cell::new(FactorBuffers::new()) };
+}
+
+impl FactorBuffers {
+    const fn new() -> Self {
+        Self { rows: Vec::new(), table: Table::new() }
+    }
+}
+
+impl Tile<'_> {
+    fn decode<T: Number + Element>(&self, out: &mut [T]) -> Result<()> {
+        let mut buffers = BUFFERS.take();
+        let done = self.decode_strips(&mut buffers, out);
+        BUFFERS.set(buffers);
+        done
+    }
+
+    fn decode_strips<T: Number + Element>(
+        &self,
+        buffers: &mut FactorBuffers,
+        out: &mut [T],
+    ) -> Result<()> {
+        let mut streams = Streams::new();
+        let mut tile = [T::default(); scattered::TILE];
+        // The first staged word may begin with outputs that are not wanted.
+        let skip = length(self.rows.start % self.of.word_layout.outputs_a_word());
+        let columns = skip..skip + length(self.rows.end - self.rows.start);
+        for first in (0..columns.end).step_by(BLOCK) {
+            let block = columns.start.max(first)..columns.end.min(first + BLOCK);
+            self.fill(buffers, block.start - skip..block.end - skip)?;
+            for inputs in self.stretches() {
+                for first in (first..block.end).step_by(COLUMNS) {
+                    let strip = block.start.max(first)..block.end.min(first + COLUMNS);
+                    let before = strip.start - block.start;
+                    let piece = Piece { first, strip, inputs: inputs.clone(), skip, before };
+                    match self.groups {
+                        Some(groups) => {
+                            let kept = (&mut streams, &mut tile[..]);
+                            self.scatter(&piece, kept, groups, buffers, out);
+                        }
+                        None => self.decode_piece(&piece, &mut streams, &buffers.rows, out),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A piece whose inputs belong to any groups in any order.
+    fn scatter<T: Number + Element>(
+        &self,
+        piece: &Piece,
+        (streams, tile): (&mut Streams, &mut [T]),
+        groups: &[[u8; 4]],
+        buffers: &FactorBuffers,
+        out: &mut [T],
+    ) {
+        let Piece { first, strip, inputs, before, .. } = piece;
+        let (level, groups, codes) = (simd::level(), &groups[inputs.clone()], &self.of.codes);
+        let bits = codes.packing.bits();
+        let mut done = 0;
+        while scattered::are_decoded_by_eight(level, self.of) && done + EIGHT <= strip.len() {
+            let outputs = EightOutputs {
+                codes: self.codes,
+                column: strip.start + done,
+                bits,
+                inputs: inputs.clone(),
+                groups,
+                factors: buffers.table.from(before + done),
+            };
+            let out = &mut out[self.place(piece, strip.start + done)..];
+            outputs.decode(level, length(self.of.inputs), tile, out);
+            done += EIGHT;
+        }
+        if done == strip.len() {
+            return;
+        }
+        let columns = *first..strip.end;
+        streams.gather(level, self.of.word_layout, self.codes, &columns, inputs, bits as usize);
+        for (column, output) in strip.clone().zip(*before..).skip(done) {
+            let factor = |group: usize| buffers.table.of(group, output);
+            let out = &mut out[self.place(piece, column)..][..inputs.len()];
+            scattered::row(level, codes, streams.of(column - first), groups, factor, out);
+        }
+    }
+
+    /// Where the numbers of a column of a piece go.
+    fn place(&self, piece: &Piece, column: usize) -> usize {
+        (column - piece.skip) * length(self.of.inputs) + piece.inputs.start
+    }
+
+    fn decode_piece<T: Number + Element>(
+        &self,
+        piece: &Piece,
+        streams: &mut Streams,
+        factors: &[Factor],
+        out: &mut [T],
+    ) {
+        let Piece { first, strip, inputs, before, .. } = piece;
+        let (level, groups) = (simd::level(), length(self.of.groups));
+        let factors = &factors[before * groups..];
+        let bits = self.of.codes.packing.bits() as usize;
+        streams.gather(level, self.of.word_layout, self.codes, &(*first..strip.end), inputs, bits);
+        for (factors, column) in factors.chunks_exact(groups).zip(strip.clone()) {
+            if column + 1 < strip.end {
+                simd::prefetch(level, &out[self.place(piece, column + 1)..][..inputs.len()]);
+            }
+            let out = &mut out[self.place(piece, column)..][..inputs.len()];
+            self.decode_row(streams.of(column - first), factors, inputs, out);
+        }
+    }
+
+    /// All inputs, in pieces as long as a stream.
+    fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let inputs = length(self.of.inputs);
+        // A multiple of 32 codes ends at a word, whatever their width.
+        let step = WORDS * 32 / self.of.codes.packing.bits() as usize / 32 * 32;
+        (0..inputs).step_by(step).map(move |at| at..inputs.min(at + step))
+    }
+
+    /// The factors of some rows, in the order they will be used in.
+    fn fill(&self, buffers: &mut FactorBuffers, rows: Range<usize>) -> Result<()> {
+        let groups = length(self.of.groups);
+        buffers.table.clear();
+        buffers.rows.clear();
+        buffers.rows.resize(rows.len() * groups, Factor::default());
+        let (mut scales, mut zeros) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let (scales, zeros) = (&mut scales[..rows.len()], &mut zeros[..rows.len()]);
+        for group in 0..groups {
+            scales_of(self.of.scale_type, self.scales.row(group), rows.start, scales);
+            if let Some(bad) = scales.iter().position(|scale| !scale.is_finite()) {
+                let row = self.rows.start + (rows.start + bad) as u64;
+                return Err(matrix::not_finite(scales[bad], row, group as u64));
+            }
+            self.of.zeros.fill(self.zeros.row(group), self.rows.start, rows.start, zeros);
+            if self.groups.is_some() {
+                buffers.table.push(scales, zeros);
+                continue;
+            }
+            let places = buffers.rows[group..].iter_mut().step_by(groups);
+            for ((factor, &scale), &offset) in places.zip(&*scales).zip(&*zeros) {
+                *factor = Factor { scale, offset };
+            }
+        }
+        Ok(())
+    }
+
+    /// Some inputs of one row, out of the stream of their codes and the factors of the row.
+    fn decode_row<T: Number + Element>(
+        &self,
+        stream: &[u8],
+        factors: &[Factor],
+        inputs: &Range<usize>,
+        out: &mut [T],
+    ) {
+        let (level, codes) = (simd::level(), &self.of.codes);
+        let group = length(self.of.group_size);
+        let run = Run {
+            codes: stream,
+            start: 0,
+            factors: &factors[inputs.start / group..],
+            group,
+            into: inputs.start % group,
+        };
+        matrix::decode(level, codes, Arithmetic::MinusTimes, false, &run, out);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod outcome;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,26 @@
+//! Companions of a packed weight that is missing.
+
+use crate::catalog::{Finding, TensorInfo};
+use crate::framework::{Bids, Evidence};
+
+/// A finding for a companion whose `qweight` is not there. `own` is its module, if its name can
+/// mean nothing else; `scales` are many schemes', so they count where the config mentions such
+/// weights (`said`), or zero points lie beside them.
+pub(crate) fn check_orphan(
+    own: Option<&str>,
+    info: &TensorInfo,
+    said: bool,
+    evidence: &Evidence<'_>,
+    bids: &mut Bids,
+) {
+    let there = |module: &str, end: &str| evidence.find(&format!("{module}.{end}")).is_some();
+    let scales = info.name.strip_suffix(".scales").filter(|module| {
+        let matrix = info.shape.len() == 2 && !there(module, "weight");
+        there(module, "qzeros") || said && matrix
+    });
+    if own.or(scales).is_some_and(|module| !there(module, "qweight")) {
+        let message = "the packed weight it belongs to, `qweight`, is not in the model; a shard \
+                       may be missing";
+        bids.findings.push(Finding::of(&info.name, "orphan", message.to_owned()));
+    }
+}

@@ -1,0 +1,127 @@
+//! Inputs of which each may belong to any group, as activation order leaves them.
+//!
+//! Where codes lie, outputs are side by side, and so are the factors of an input's group. So
+//! numbers are made in that order, eight outputs at a time, and transposed afterwards.
+
+use std::ops::Range;
+
+use super::streams::{WORDS, WordLayout};
+use super::{BLOCK, Columns, length};
+use crate::arithmetic::matrix::{Codes, Factor};
+use crate::simd::{self, EightColumns, Level, Number, Sides};
+use crate::source::Staged;
+
+/// Outputs that are decoded side by side.
+pub(super) const EIGHT: usize = simd::EIGHT;
+
+/// Numbers that are kept until they are transposed: as many as a stream has codes of two bits, for
+/// eight outputs.
+pub(super) const TILE: usize = EIGHT * WORDS * 16;
+
+/// Factors of up to [`BLOCK`] outputs: a row for each group.
+#[derive(Default)]
+pub(super) struct Table {
+    scales: Vec<f32>,
+    zeros: Vec<f32>,
+}
+
+impl Table {
+    pub(super) const fn new() -> Self {
+        Self { scales: Vec::new(), zeros: Vec::new() }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.scales.clear();
+        self.zeros.clear();
+    }
+
+    /// The next group.
+    pub(super) fn push(&mut self, scales: &[f32], zeros: &[f32]) {
+        let padding = std::iter::repeat_n(0.0, BLOCK - scales.len());
+        self.scales.extend(scales.iter().copied().chain(padding.clone()));
+        self.zeros.extend(zeros.iter().copied().chain(padding));
+    }
+
+    /// The factors of an output, counted from the first of the block.
+    pub(super) fn of(&self, group: usize, output: usize) -> Factor {
+        let at = group * BLOCK + output;
+        Factor { scale: self.scales[at], offset: self.zeros[at] }
+    }
+
+    /// Rows of factors from an output on: scales and zero points, [`BLOCK`] from group to group.
+    pub(super) fn from(&self, output: usize) -> [&[f32]; 2] {
+        [&self.scales[output..], &self.zeros[output..]]
+    }
+}
+
+/// Whether eight outputs are decoded side by side: at the baseline, one at a time is faster.
+pub(super) fn are_decoded_by_eight(level: Level, of: &Columns) -> bool {
+    level > Level::BASELINE
+        && of.word_layout == WordLayout::Inputs
+        && 32 % of.codes.packing.bits() == 0
+}
+
+/// Some inputs of eight outputs.
+pub(super) struct EightOutputs<'a> {
+    /// Words of codes, all rows.
+    pub(super) codes: &'a Staged<'a>,
+    /// The first output's column of words.
+    pub(super) column: usize,
+    /// Bits of a code.
+    pub(super) bits: u32,
+    /// The inputs, which begin at a whole word.
+    pub(super) inputs: Range<usize>,
+    /// The group of each of them.
+    pub(super) groups: &'a [[u8; 4]],
+    /// Factors from the first output on.
+    pub(super) factors: [&'a [f32]; 2],
+}
+
+impl EightOutputs<'_> {
+    /// Decodes into eight rows of `out`, `stride` apart; `tile` is a buffer for it.
+    pub(super) fn decode<T: Number>(
+        &self,
+        level: Level,
+        stride: usize,
+        tile: &mut [T],
+        out: &mut [T],
+    ) {
+        let rows = self.inputs.len();
+        (0..EIGHT).for_each(|row| simd::prefetch(level, &out[row * stride..][..rows]));
+        let first = self.inputs.start / (32 / self.bits as usize);
+        let (codes, column) = (self.codes, self.column);
+        let columns = EightColumns::<_, BLOCK> {
+            bits: self.bits,
+            words: move |row| &codes.row(first + row)[4 * column..],
+            groups: self.groups,
+            factors: self.factors,
+        };
+        simd::decode_eight_columns(level, columns, &mut tile[..EIGHT * rows]);
+        let sides = Sides { rows, columns: EIGHT, from: EIGHT, to: stride };
+        simd::transpose(level, sides, tile, out);
+    }
+}
+
+/// The definition, for one output: `factor` gives the factors of a group.
+pub(super) fn row<T: Number>(
+    level: Level,
+    codes: &Codes,
+    stream: &[u8],
+    groups: &[[u8; 4]],
+    factor: impl Fn(usize) -> Factor,
+    out: &mut [T],
+) {
+    const CHUNK: usize = 256;
+    let mut numbers = [0.0; CHUNK];
+    for ((out, groups), first) in
+        out.chunks_mut(CHUNK).zip(groups.chunks(CHUNK)).zip((0..).step_by(CHUNK))
+    {
+        let numbers = &mut numbers[..out.len()];
+        for (index, (number, group)) in numbers.iter_mut().zip(groups).enumerate() {
+            let Factor { scale, offset } = factor(length(u32::from_le_bytes(*group).into()));
+            let code = codes.packing.code(stream, first + index);
+            *number = (codes.numbers[usize::from(code)] - offset) * scale;
+        }
+        simd::narrow(level, numbers, out);
+    }
+}

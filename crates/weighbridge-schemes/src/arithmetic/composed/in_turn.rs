@@ -1,0 +1,78 @@
+//! A weight in which the numbers of several others take turns.
+
+use std::ops::Range;
+
+use super::{Composed, length};
+use crate::error::Result;
+use crate::framework::{ByElements, Elements};
+use crate::number::Out;
+use crate::source::{Slab, Staged};
+
+/// The others one after the other, all of the same length, and how many there are.
+pub struct InTurn {
+    whole: Composed,
+    turns: u64,
+    /// Elements of a row of the outermost dimension.
+    columns: u64,
+}
+
+impl InTurn {
+    /// A weight of `turns` others, which follow each other in `whole`.
+    pub fn new(whole: Composed, turns: u64, columns: u64) -> Self {
+        Self { whole, turns: turns.max(1), columns }
+    }
+
+    /// Which numbers of each of the others `elements` are.
+    fn ranges(&self, elements: &Range<u64>) -> Vec<Range<u64>> {
+        let each =
+            self.whole.stretches.iter().map(super::Stretch::elements).sum::<u64>() / self.turns;
+        let first_from = |at: u64, turn: u64| at.saturating_sub(turn).div_ceil(self.turns);
+        let range = |turn: u64| {
+            let start = turn * each;
+            start + first_from(elements.start, turn)..start + first_from(elements.end, turn)
+        };
+        (0..self.turns).map(range).collect()
+    }
+}
+
+impl ByElements for InTurn {
+    fn row_elements(&self) -> u64 {
+        self.columns
+    }
+
+    fn has_element_access(&self) -> bool {
+        self.whole.has_element_access
+    }
+
+    fn is_transposed(&self) -> bool {
+        self.whole.is_transposed()
+    }
+}
+
+impl Elements for InTurn {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        for range in self.ranges(&elements) {
+            self.whole.needs(range, slabs);
+        }
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
+        let (mut rest, mut turns) = (staged, Vec::new());
+        for range in self.ranges(&elements) {
+            let mut slabs = Vec::new();
+            self.whole.needs(range.clone(), &mut slabs);
+            let mut numbers = vec![0.0_f32; length(range.end - range.start)];
+            self.whole.decode_as(rest, &range, &mut numbers)?;
+            rest = rest.get(slabs.len()..).unwrap_or_default();
+            turns.push(numbers.into_iter());
+        }
+        let count = turns.len();
+        let first = length(elements.start % self.turns);
+        out.fill_with(|index| turns[(first + index) % count].next().unwrap_or(0.0));
+        Ok(())
+    }
+
+    fn batch(&self, most: u64) -> u64 {
+        self.whole.batch((most / self.turns).max(1)).saturating_mul(self.turns)
+    }
+}

@@ -1,0 +1,144 @@
+//! A weight that is put together from others: rows of one after rows of another, rows in another
+//! order, matrices transposed, values changed.
+//!
+//! Nothing is decoded in another way than its own recipe has it; this only says which numbers of
+//! which weight come where.
+
+use std::ops::Range;
+
+use crate::arithmetic::length;
+use crate::compare::Wide;
+use crate::error::Result;
+use crate::framework::recipe::in_type_of;
+use crate::framework::{ByElements, Elements, GroupedCodes, GroupedForm, NOT_MOVED, Origins};
+use crate::number::Out;
+use crate::shape::least_common_multiple;
+use crate::source::{Slab, Staged};
+
+mod block;
+mod codes;
+mod computed;
+mod figure;
+mod in_turn;
+mod origins;
+mod rows;
+mod stretch;
+#[cfg(test)]
+mod tests;
+
+use block::{Block, Buffers};
+pub use computed::Computed;
+use figure::Figure;
+pub use in_turn::InTurn;
+pub use stretch::Stretch;
+
+/// Elements of a tile of which parts are transposed: read in pieces that are not short, and held in
+/// memory twice.
+const ACROSS_ELEMENTS: u64 = 1 << 20;
+
+/// The stretches of a weight, one after the other.
+pub struct Composed {
+    stretches: Vec<Stretch>,
+    /// Elements of a row of the outermost dimension.
+    columns: u64,
+    /// Whether any stretch of elements can be decoded.
+    has_element_access: bool,
+    /// What its codes are, if they can be had as they are.
+    codes: Option<GroupedForm>,
+}
+
+impl Composed {
+    /// A weight of these stretches.
+    pub fn new(stretches: Vec<Stretch>, columns: u64) -> Self {
+        let has_element_access = stretches.iter().all(Stretch::has_element_access);
+        let codes = Self::form_of_codes(&stretches);
+        Self { stretches, columns, has_element_access, codes }
+    }
+
+    /// Calls `take` with each block of `elements`, in order.
+    fn each_block<'s>(
+        &'s self,
+        elements: &Range<u64>,
+        mut take: impl FnMut(&'s Stretch, &Block) -> Result<()>,
+    ) -> Result<()> {
+        let mut first = 0u64;
+        for stretch in &self.stretches {
+            let len = stretch.elements();
+            let start = elements.start.max(first) - first;
+            let end = elements.end.min(first + len).max(first) - first;
+            if start < end {
+                let at = length(first + start - elements.start);
+                stretch.each_block(start..end, at, &mut |block| take(stretch, block))?;
+            }
+            first += len;
+        }
+        Ok(())
+    }
+
+    fn decode_as<T: Figure>(
+        &self,
+        staged: &[Staged<'_>],
+        elements: &Range<u64>,
+        out: &mut [T],
+    ) -> Result<()> {
+        let (mut rest, mut buffers) = (staged, Buffers::default());
+        self.each_block(elements, |stretch, block| {
+            let used = stretch.decode(block, rest, out, &mut buffers)?;
+            rest = rest.get(used..).unwrap_or_default();
+            Ok(())
+        })
+    }
+}
+
+impl ByElements for Composed {
+    fn row_elements(&self) -> u64 {
+        self.columns
+    }
+
+    fn has_element_access(&self) -> bool {
+        self.has_element_access
+    }
+
+    fn is_transposed(&self) -> bool {
+        self.stretches.iter().any(Stretch::is_transposed)
+    }
+
+    fn unit(&self) -> Option<u64> {
+        self.stretches.iter().filter_map(Stretch::unit).reduce(least_common_multiple)
+    }
+
+    fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
+        self.codes.map(|_| self as &dyn GroupedCodes).ok_or(NOT_MOVED)
+    }
+}
+
+impl Elements for Composed {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        // Listing what is needed does not fail.
+        _ = self.each_block(&elements, |stretch, block| {
+            stretch.needs(block, slabs);
+            Ok(())
+        });
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
+        in_type_of!(out, self.decode_as(staged, &elements, out))
+    }
+
+    fn decode_wide(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        out: &mut [Wide],
+    ) -> Result<bool> {
+        self.decode_as(staged, &elements, out).map(|()| true)
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        self.has_origins().then_some(self as &dyn Origins)
+    }
+
+    fn batch(&self, most: u64) -> u64 {
+        self.stretches.iter().map(|stretch| stretch.batch(most)).min().unwrap_or(most)
+    }
+}

@@ -1,0 +1,103 @@
+//! Where the originals of a composed weight's numbers may have been.
+
+use std::ops::Range;
+
+use super::block::{Block, To, each_piece, taken};
+use super::{Composed, Stretch, length};
+use crate::bounds::{Bounds, Candidates};
+use crate::error::Result;
+use crate::framework::{Origins, Rule};
+use crate::source::Staged;
+
+impl Composed {
+    /// Whether that is known of all stretches.
+    pub(super) fn has_origins(&self) -> bool {
+        let mut stretches = self.stretches.iter();
+        !self.stretches.is_empty() && stretches.all(|stretch| stretch.recipe.origins().is_some())
+    }
+}
+
+impl Origins for Composed {
+    fn rule(&self) -> Rule {
+        let origins = self.stretches.first().and_then(|stretch| stretch.recipe.origins());
+        origins.map_or(Rule::Bounded, Origins::rule)
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        _: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        self.decode_as(staged, &elements, out)
+    }
+
+    fn count_outside(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        let (mut rest, mut all) = (staged, Some(0));
+        self.each_block(&elements, |stretch, block| {
+            let Some(before) = all else { return Ok(()) };
+            let (used, outside) = stretch.count_outside(block, rest, candidates)?;
+            rest = rest.get(used..).unwrap_or_default();
+            all = outside.map(|outside| before + outside);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+}
+
+impl Stretch {
+    /// How many candidates lie outside the bounds of a block, and how many of the staged slabs were
+    /// its own; `None` where its numbers are not those of the weight, row by row.
+    fn count_outside(
+        &self,
+        block: &Block,
+        staged: &[Staged<'_>],
+        candidates: Candidates<'_>,
+    ) -> Result<(usize, Option<u64>)> {
+        let (Some(origins), &To::Rows { every }) = (self.recipe.origins(), &block.to) else {
+            return Ok((0, None));
+        };
+        if self.view.changes_values() || self.recipe.elements().is_none() {
+            return Ok((0, None));
+        }
+        let piece = length(block.piece);
+        let part = |index: u64| {
+            let at = block.at + length(index) * every;
+            candidates.part(at..at + piece)
+        };
+        if !block.is_together() {
+            let mut all = Some(0);
+            let used = each_piece(&self.bands(block, &mut Vec::new()), staged, |bytes, index| {
+                let Some(before) = all else { return Ok(()) };
+                let start = block.first + index * block.step;
+                let here = start..start + block.piece;
+                let outside = origins.count_outside(bytes, here, part(index))?;
+                all = outside.map(|outside| before + outside);
+                Ok(())
+            })?;
+            return Ok((used, all));
+        }
+        let (span, mut slabs) = (block.first..block.first + block.span(), Vec::new());
+        self.recipe.needs_of(&span, self.recipe_row, &mut slabs);
+        let own = taken(staged, slabs.len())?;
+        if block.is_straight() {
+            let all = candidates.part(block.at..block.at + length(block.span()));
+            return Ok((own.len(), origins.count_outside(own, span, all)?));
+        }
+        if block.step != block.piece {
+            return Ok((0, None));
+        }
+        // In the order of the weight.
+        let parts = || (0..block.count).map(part);
+        let stored: Vec<f32> = parts().flat_map(|part| part.stored).copied().collect();
+        let originals: Vec<f32> = parts().flat_map(|part| part.originals).copied().collect();
+        let all = Candidates { stored: &stored, originals: &originals, ..candidates };
+        Ok((own.len(), origins.count_outside(own, span, all)?))
+    }
+}

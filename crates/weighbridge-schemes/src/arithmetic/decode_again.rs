@@ -1,0 +1,70 @@
+//! Codes of groups as numbers again, as their decoder has them: what an encoder needs to say what it
+//! costs.
+
+use crate::arithmetic::matrix::{
+    Arithmetic, Codes, Factor, Loss, NumberLevels, Numbers, Run, decode,
+};
+use crate::framework::SameLevels;
+use crate::simd;
+
+/// Groups of codes, one after the other.
+pub(crate) struct Coded<'a> {
+    /// What they stand for, and how they lie.
+    pub(crate) codes: &'a Codes,
+    pub(crate) arithmetic: Arithmetic,
+    /// Numbers of a group.
+    pub(crate) group: usize,
+    pub(crate) bytes: &'a [u8],
+    /// The factors of each group.
+    pub(crate) factors: &'a [Factor],
+    /// The middling step between what codes stand for, where they are even enough to have one.
+    pub(crate) step: Option<f32>,
+}
+
+impl Coded<'_> {
+    /// Decodes all groups, and adds their levels if they have steps.
+    pub(crate) fn decode(&self, out: &mut [f32], levels: &mut Vec<SameLevels>) {
+        let Self { codes, arithmetic, factors, .. } = *self;
+        let group = self.group.max(1);
+        let run = Run { codes: self.bytes, start: 0, factors, group, into: 0 };
+        decode(simd::level(), codes, arithmetic, false, &run, out);
+        let Some(step) = self.step else { return };
+        let all = Numbers::of(codes);
+        for (numbers, factor) in out.chunks(group).zip(factors) {
+            let own = all.levels(arithmetic, *factor, &Loss::NONE, 0.0);
+            levels.push(SameLevels {
+                elements: numbers.len(),
+                step: step * factor.scale.abs(),
+                lowest: own.lowest,
+                highest: own.highest,
+            });
+        }
+    }
+}
+
+/// The factors of groups without zero points.
+pub(crate) fn scaled(scales: impl Iterator<Item = f32>) -> Vec<Factor> {
+    scales.map(|scale| Factor { scale, offset: 0.0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arithmetic::matrix::Packing;
+
+    #[test]
+    fn scales_and_zero_points_are_those_of_the_group() {
+        let coded = Coded {
+            codes: &Codes::new(Packing::LowNibbles, |code| f32::from(code) - 8.0),
+            arithmetic: Arithmetic::MinusTimes,
+            group: 2,
+            bytes: &[0x98, 0x0f],
+            factors: &[Factor { scale: 0.5, offset: 0.0 }, Factor { scale: 2.0, offset: 1.0 }],
+            step: Some(1.0),
+        };
+        let (mut out, mut levels) = ([0.0; 4], Vec::new());
+        coded.decode(&mut out, &mut levels);
+        assert_eq!(out, [0.0, 0.5, 12.0, -18.0]);
+        assert_eq!((levels[1].step, levels[1].lowest, levels[1].highest), (2.0, -18.0, 12.0));
+    }
+}

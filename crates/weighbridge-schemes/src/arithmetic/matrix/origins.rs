@@ -1,0 +1,327 @@
+//! Where the originals of codes with factors may have been.
+//!
+//! Codes are the nearest under the factors of their group. What else counts is how a scheme's
+//! library makes its factors: [`Loss`].
+
+use std::ops::Range;
+
+use super::{Arithmetic, Factor, Flat, GROUPS, Matrix, RowGroups, check_finite, length};
+use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::framework::{Origins, RowRule, Rule};
+use crate::simd::codes::{Numbers, Spacing};
+use crate::simd::{self, Isa, Task};
+use crate::source::Staged;
+
+/// How codes were chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Choice {
+    /// Each is the nearest.
+    Nearest(Loss),
+    /// Together, so that the layer's outputs change least.
+    Together(RowRule),
+    /// One way or the other: nothing says which.
+    Either(Loss, RowRule),
+}
+
+/// What else is lost where codes are the nearest. Scales are counted as they are stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Loss {
+    /// How far rounding factors and quotients may move a number, relative to it.
+    pub relative: f32,
+    /// How far a scale may be from the one that codes were chosen under.
+    pub scale: f32,
+    /// How far rounding the original itself may move a number: relative to it, and a constant.
+    pub original: [f32; 2],
+    /// How far beyond the outermost levels originals may lie, in scales.
+    pub beyond: f32,
+    /// How far originals may lie from zero where the scale is zero.
+    pub flushed: f32,
+}
+
+impl Loss {
+    /// Nothing else, and nothing is clipped.
+    pub(crate) const NONE: Self =
+        Self { relative: 0.0, scale: 0.0, original: [0.0; 2], beyond: 0.0, flushed: 0.0 };
+
+    /// Factors or quotients are rounded to this type.
+    pub(crate) const fn rounded_to(dtype: DType) -> Self {
+        let (relative, scale) = match dtype {
+            DType::BF16 => (1.0 / (1 << 8) as f32, 0.0),
+            // Small scales have fewer digits.
+            DType::F16 => (1.0 / (1 << 11) as f32, 1.0 / (1 << 25) as f32),
+            _ => (0.0, 0.0),
+        };
+        Self { relative, scale, ..Self::NONE }
+    }
+
+    /// With originals that lie up to so many scales beyond the outermost levels.
+    pub(crate) const fn beyond(self, scales: f32) -> Self {
+        Self { beyond: scales, ..self }
+    }
+
+    /// Scales are powers of two: the nearest to the largest number over the highest level, by a
+    /// logarithm of few digits. One may be too low by the square root of two, and a little more.
+    pub(crate) fn of_nearest_powers(highest: f32) -> Self {
+        Self::NONE.beyond(highest / 2.0)
+    }
+
+    /// Eight-bit scales of four-bit floats; `below` says whether there is also one scale for all of
+    /// them. The smallest scale may have been rounded down by half, or all the way to zero.
+    pub(crate) fn of_small_scales(below: bool) -> Self {
+        let flushed = if below { f32::INFINITY } else { 6.0 / (1 << 10) as f32 };
+        Self { beyond: 3.05, flushed, ..Self::NONE }
+    }
+
+    /// Scales are powers of two, from one that is not above the largest number of a group: that
+    /// number may lie anywhere below the power of two that follows the highest level.
+    pub(crate) fn of_powers(highest: f32) -> Self {
+        let next = f32::from_bits((highest.to_bits() & 0x7f80_0000) + 0x0080_0000);
+        // Logarithms are rounded, too.
+        Self::NONE.beyond((next - highest) * 1.0125)
+    }
+}
+
+/// What numbers say about the levels that codes could be chosen from.
+pub(crate) trait NumberLevels {
+    /// The lowest and the highest.
+    fn ends(&self) -> [f32; 2];
+
+    /// The levels of a group. `unsure` is how far its scale may be from the one that codes were
+    /// chosen under.
+    fn levels(
+        &self,
+        arithmetic: Arithmetic,
+        factor: Factor,
+        loss: &Loss,
+        unsure: f32,
+    ) -> Levels<'_>;
+}
+
+impl NumberLevels for Numbers {
+    #[inline(always)]
+    fn ends(&self) -> [f32; 2] {
+        [self.all.first(), self.all.last()].map(|end| end.copied().unwrap_or(0.0))
+    }
+
+    #[inline(always)]
+    fn levels(
+        &self,
+        arithmetic: Arithmetic,
+        Factor { scale, offset }: Factor,
+        loss: &Loss,
+        unsure: f32,
+    ) -> Levels<'_> {
+        let ends = self.ends();
+        // The same steps as decoding takes.
+        let [first, last] = ends.map(|number| match arithmetic {
+            Arithmetic::Times => number * scale,
+            Arithmetic::MinusTimes => (number - offset) * scale,
+            Arithmetic::TimesPlus => number * scale + offset,
+            Arithmetic::TimesTimes(constant) => (number * scale) * constant,
+        });
+        let (scale, zero) = match arithmetic {
+            Arithmetic::Times => (scale, 0.0),
+            Arithmetic::MinusTimes => (scale, -offset * scale),
+            Arithmetic::TimesPlus => (scale, offset),
+            Arithmetic::TimesTimes(constant) => (scale * constant, 0.0),
+        };
+        let (lowest, highest) = (first.min(last), first.max(last));
+        let gaps = match self.spacing {
+            Spacing::Even(gap) => Gaps::Even(gap * scale.abs()),
+            Spacing::Floats { digits, smallest_normal } => {
+                Gaps::Floats { scale, digits, smallest_normal }
+            }
+            Spacing::Uneven => Gaps::Table { scale, numbers: &self.all },
+        };
+        // What is added or subtracted is rounded as well, and so is the result.
+        let has_offset = matches!(arithmetic, Arithmetic::MinusTimes | Arithmetic::TimesPlus);
+        let added = if arithmetic == Arithmetic::TimesPlus { offset.abs() } else { 0.0 };
+        let unsure = unsure + loss.scale;
+        let of_scale = if scale == 0.0 { 0.0 } else { unsure / scale.abs() };
+        let [of_original, least] = loss.original;
+        let slack = Slack {
+            constant: loss.relative * (self.half_gap * scale.abs() + added)
+                + self.half_gap * unsure
+                + least,
+            of_distance: of_scale + if has_offset { loss.relative } else { 0.0 },
+            of_value: loss.relative + of_original,
+        };
+        let farthest = lowest.abs().max(highest.abs());
+        let beyond = loss.beyond * scale.abs()
+            + loss.relative * (farthest + 2.0 * added)
+            + unsure * ends[0].abs().max(ends[1].abs())
+            + of_original * farthest
+            + least;
+        let beyond = if scale == 0.0 { beyond + loss.flushed } else { beyond };
+        Levels { gaps, zero, lowest, highest, beyond, slack }
+    }
+}
+
+impl Origins for Matrix {
+    fn rule(&self) -> Rule {
+        match self.choice {
+            Choice::Nearest(_) => Rule::Bounded,
+            Choice::Together(rule) => Rule::ByRows(rule),
+            Choice::Either(_, rule) => Rule::BoundedOrByRows(rule),
+        }
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        self.each_group(staged, elements, |here, levels| {
+            levels.fill(&values[here.clone()], &mut out[here]);
+        })
+    }
+
+    fn count_outside(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        simd::run(simd::level(), Count { of: self, staged, elements, candidates }).map(Some)
+    }
+}
+
+impl Groups for Matrix {
+    #[inline(always)]
+    fn each_group(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        mut tell: impl FnMut(Range<usize>, &Levels<'_>),
+    ) -> Result<()> {
+        let (Some((_, staged)), Choice::Nearest(loss) | Choice::Either(loss, _)) =
+            (staged.split_first(), &self.choice)
+        else {
+            return Err(Error::usage("a matrix needs its codes, which must be the nearest"));
+        };
+        let numbers = Numbers::of(&self.codes);
+        let first = elements.start / self.columns.max(1);
+        let mut factors = [Factor::default(); GROUPS];
+        let mut at = 0;
+        for (row, columns) in self.stretches(elements) {
+            let mut column = columns.start;
+            while column < columns.end {
+                let groups = column / self.group
+                    ..columns.end.div_ceil(self.group).min(column / self.group + GROUPS as u64);
+                let factors = &mut factors[..length(groups.end - groups.start)];
+                let of = RowGroups { staged, first, row, groups: groups.clone(), native: false };
+                self.factors.fill(&of, factors)?;
+                check_finite(factors, row, groups.start)?;
+                for (group, factor) in groups.zip(factors) {
+                    let end = columns.end.min((group + 1) * self.group);
+                    let here = at..at + length(end - column);
+                    let levels = numbers.levels(self.arithmetic, *factor, loss, 0.0);
+                    tell(here.clone(), &levels);
+                    (column, at) = (end, here.end);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Origins for Flat {
+    fn rule(&self) -> Rule {
+        Rule::Bounded
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        self.each_group(staged, elements, |here, levels| {
+            levels.fill(&values[here.clone()], &mut out[here]);
+        })
+    }
+
+    fn count_outside(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        simd::run(simd::level(), Count { of: self, staged, elements, candidates }).map(Some)
+    }
+}
+
+impl Groups for Flat {
+    #[inline(always)]
+    fn each_group(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        mut tell: impl FnMut(Range<usize>, &Levels<'_>),
+    ) -> Result<()> {
+        let Some((_, staged)) = staged.split_first() else {
+            return Err(Error::usage("codes and their factors are needed"));
+        };
+        let numbers = Numbers::of(&self.codes);
+        let (first, last) = (elements.start / self.block, elements.end.div_ceil(self.block));
+        let (mut factors, mut unsure) = ([Factor::default(); GROUPS], [0.0; GROUPS]);
+        let mut at = elements.start;
+        while at < elements.end {
+            let blocks = at / self.block..last.min(at / self.block + GROUPS as u64);
+            let count = length(blocks.end - blocks.start);
+            self.factors.fill(staged, first, blocks.clone(), &mut factors[..count]);
+            self.factors.unsure(staged, first, blocks.clone(), &mut unsure[..count]);
+            for (block, (factor, unsure)) in blocks.zip(factors.iter().zip(unsure)) {
+                let end = elements.end.min((block + 1) * self.block);
+                let here = length(at - elements.start)..length(end - elements.start);
+                let levels = numbers.levels(self.arithmetic, *factor, &self.loss, unsure);
+                tell(here, &levels);
+                at = end;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Elements in groups that share their levels.
+trait Groups {
+    /// Calls `tell` with the levels of each group, and with where it lies among the elements.
+    fn each_group(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        tell: impl FnMut(Range<usize>, &Levels<'_>),
+    ) -> Result<()>;
+}
+
+/// Counts the candidates that lie outside their bounds.
+struct Count<'a, T> {
+    of: &'a T,
+    staged: &'a [Staged<'a>],
+    elements: Range<u64>,
+    candidates: Candidates<'a>,
+}
+
+impl<T: Groups> Task for Count<'_, T> {
+    type Output = Result<u64>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> Result<u64> {
+        let Self { of, staged, elements, candidates } = self;
+        let mut count = 0;
+        of.each_group(staged, elements, |here, levels| {
+            count += u64::from(levels.count_outside(isa, candidates.part(here)));
+        })?;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod round_trips;
+#[cfg(test)]
+mod tests;

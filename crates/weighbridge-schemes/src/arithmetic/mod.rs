@@ -1,0 +1,24 @@
+//! How codes, factors and numbers become one another, for several schemes: decoding, encoding, and
+//! weights that are made of others.
+
+pub(crate) mod columns;
+mod composed;
+pub(crate) mod decode_again;
+pub(crate) mod group_codes;
+pub(crate) mod magnitude;
+pub(crate) mod matrix;
+pub mod plain;
+pub(crate) mod precision;
+mod repack;
+mod reshaped;
+pub(crate) mod swizzle;
+
+pub use composed::{Composed, Computed, InTurn, Stretch};
+pub use repack::{FlatCodes, SmallFloats, WithCodes};
+pub(crate) use repack::{copy_rows, first};
+pub use reshaped::Reshaped;
+
+/// What is in memory, or is to be, has a length that fits.
+pub(crate) fn length(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}

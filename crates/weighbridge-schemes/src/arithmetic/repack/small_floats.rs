@@ -1,0 +1,143 @@
+//! Four-bit floats of other schemes in three tensors: codes, a scale for every few of a row, and a
+//! factor for all.
+//!
+//! Some libraries multiply scales with the factor, others divide them by it. The product with a number
+//! and the quotient by its reciprocal are seldom the same after rounding, so a factor is only
+//! exchanged for another if every scale that there can be gives the same number to the bit.
+
+use std::sync::Arc;
+
+use crate::arithmetic::plain;
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::framework::{
+    CodeNumbers, CodedWeight, EncodedTensor, Groups, PackedWeight, Packer, Panel,
+};
+
+/// How the tensors are called, and what the factor does.
+#[derive(Clone, Copy, Debug)]
+pub struct SmallFloats {
+    /// The ends of their names: codes, scales, factor.
+    pub ends: [&'static str; 3],
+    /// The dimensions of the factor.
+    pub factor_shape: &'static [u64],
+    /// Whether scales are divided by the factor.
+    pub divides: bool,
+    /// Whether code 8 is minus zero.
+    pub has_minus_zero: bool,
+}
+
+/// The scales and groups of these floats.
+pub const SCALE: DType = DType::F8_E4M3;
+const GROUP: u64 = 16;
+
+/// The units in the last place that a factor is looked for beside the reciprocal.
+const NEAR: u32 = 2;
+
+impl SmallFloats {
+    /// The tensors that a weight becomes, or why it does not fit.
+    pub fn packed(self, weight: &CodedWeight<'_>) -> Result<PackedWeight, String> {
+        let form = weight.form;
+        let module = weight.name.strip_suffix(".weight").ok_or("it is no module's `weight`")?;
+        let CodeNumbers::Floats { has_minus_zero } = form.numbers else {
+            return Err("its codes are whole numbers, this layout holds floats".to_owned());
+        };
+        if (form.scale, form.group) != (SCALE, GROUP) {
+            let (scale, group) = (form.scale.name(), form.group);
+            return Err(format!(
+                "its scales are {scale} for groups of {group}, this layout has {} for groups of {GROUP}",
+                SCALE.name()
+            ));
+        }
+        let (factor, divides) = weight.global.ok_or("it has no factor for all of its scales")?;
+        let factor = exchanged(factor, divides, self.divides).ok_or_else(|| inexact(factor))?;
+        let (rows, columns) = (form.rows, form.columns);
+        let tensor = |end: &str, dtype: DType, shape: &[u64], groups: Groups| {
+            EncodedTensor::of(format!("{module}.{end}"), dtype, shape, groups)
+        };
+        let [codes, scales, global] = self.ends;
+        let each = |elements: u64| Groups::Of { elements, bytes: 1 };
+        let tensors = vec![
+            tensor(codes, DType::U8, &[rows, columns / 2], each(2)),
+            tensor(scales, SCALE, &[rows, form.groups()], each(GROUP)),
+            tensor(global, DType::F32, self.factor_shape, Groups::Once),
+        ];
+        let drops_sign = self.has_minus_zero && !has_minus_zero;
+        Ok(PackedWeight { form, tensors, packer: Arc::new(FloatPacker { factor, drops_sign }) })
+    }
+}
+
+fn inexact(factor: f32) -> String {
+    format!(
+        "its factor {factor} multiplies scales in one layout and divides them in the other, and no \
+         number in its place gives the same products to the bit"
+    )
+}
+
+/// The factor that does by dividing what another does by multiplying, or the reverse.
+fn exchanged(factor: f32, divides: bool, to_divide: bool) -> Option<f32> {
+    if divides == to_divide {
+        return Some(factor);
+    }
+    let middle = (1.0 / factor).to_bits();
+    let candidates = (middle.checked_sub(NEAR)?..=middle.checked_add(NEAR)?).map(f32::from_bits);
+    let scaled = |scale: f32, factor: f32, divides: bool| {
+        if divides { (scale / factor).to_bits() } else { (scale * factor).to_bits() }
+    };
+    // Negative scales follow from the positive ones; the last code is no number.
+    let mut candidates = candidates.filter(|other| other.is_finite() && *other > 0.0);
+    candidates.find(|other| {
+        let mut scales = (0..127).map(|code| plain::number(SCALE, &[code], 0));
+        scales.all(|s| scaled(s, factor, divides) == scaled(s, *other, to_divide))
+    })
+}
+
+/// Packs codes, scales and the factor.
+struct FloatPacker {
+    factor: f32,
+    /// Whether code 8 was zero, and would become minus zero.
+    drops_sign: bool,
+}
+
+impl Packer for FloatPacker {
+    fn pack(&self, panel: &Panel<'_>, out: &mut [&mut [u8]]) -> Result<()> {
+        let [codes, scales, factor] = out else { return Ok(()) };
+        let code = |code: u8| if self.drops_sign && code == 8 { 0 } else { code };
+        for (out, pair) in codes.iter_mut().zip(panel.codes) {
+            *out = code(pair & 15) | code(pair >> 4) << 4;
+        }
+        scales.copy_from_slice(panel.scales);
+        factor.iter_mut().zip(self.factor.to_le_bytes()).for_each(|(out, byte)| *out = byte);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_are_exchanged_only_where_every_product_stays() {
+        assert_eq!(exchanged(0.25, false, true), Some(4.0));
+        assert_eq!(exchanged(512.0, true, false), Some(1.0 / 512.0));
+        assert_eq!(exchanged(3.0, true, true), Some(3.0));
+        let factors = (1..400u16).map(|n| f32::from(n) / 2688.0);
+        let (mut kept, mut refused) = (0, 0);
+        for factor in factors {
+            match exchanged(factor, false, true) {
+                None => refused += 1,
+                Some(other) => {
+                    kept += 1;
+                    for code in 0..127 {
+                        let scale = plain::number(SCALE, &[code], 0);
+                        assert_eq!((scale * factor).to_bits(), (scale / other).to_bits());
+                    }
+                }
+            }
+        }
+        assert!(kept > 10 && refused > 100, "{kept} {refused}");
+        for odd in [0.0, f32::NAN, f32::INFINITY, f32::MIN_POSITIVE / 8.0, -1.0] {
+            assert_eq!(exchanged(odd, false, true), None, "{odd}");
+        }
+    }
+}

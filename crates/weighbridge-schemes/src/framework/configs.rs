@@ -1,0 +1,108 @@
+//! What the configs beside a model say about quantization.
+
+use serde_json::Value as Json;
+
+use crate::config::{self, Config};
+use crate::framework::{Holds, Registry};
+
+/// The key of a model's config that holds the settings of most methods.
+const SETTINGS: &str = "quantization_config";
+
+/// The key of Mistral's config for them.
+const MISTRAL_SETTINGS: &str = "quantization";
+
+/// All configs of a model, and the schemes whose settings they may hold.
+#[derive(Clone, Copy)]
+pub struct Configs<'a> {
+    all: &'a [Config],
+    schemes: Registry<'a>,
+}
+
+impl<'a> Configs<'a> {
+    /// These configs.
+    #[must_use]
+    pub fn new(all: &'a [Config], schemes: Registry<'a>) -> Self {
+        Self { all, schemes }
+    }
+
+    /// Every document.
+    pub(crate) fn all(self) -> &'a [Config] {
+        self.all
+    }
+
+    /// A document by file name.
+    #[must_use]
+    pub fn file(self, name: &str) -> Option<&'a Json> {
+        config::find(self.all, name)
+    }
+
+    /// The config of a model of Hugging Face's transformers.
+    #[must_use]
+    pub fn model(self) -> Option<&'a Json> {
+        self.file(config::HUGGING_FACE)
+    }
+
+    /// The config of the model, then those of all models inside it.
+    pub(crate) fn models(self) -> Vec<&'a Json> {
+        self.model().map(config::models).unwrap_or_default()
+    }
+
+    /// The first of some keys that holds an object, in the model's config or in that of a model
+    /// inside it.
+    fn in_models(self, keys: &[&str]) -> Option<&'a Json> {
+        let inner = || self.models().into_iter().find_map(|model| object_under(model, keys));
+        object_under(self.model()?, keys).or_else(inner)
+    }
+
+    /// Whether models inside the model have settings of their own that are not the same, and the
+    /// model has none that stand above them.
+    pub(crate) fn contradict(self) -> bool {
+        let keys = self.settings_keys();
+        let mut models = self.models().into_iter();
+        let own = models.next().and_then(|model| object_under(model, &keys));
+        let mut inner = models.filter_map(|model| object_under(model, &keys));
+        let first = inner.next();
+        own.is_none() && inner.any(|other| Some(other) != first)
+    }
+
+    /// The settings of a method, and the file that has them.
+    #[must_use]
+    pub fn quantization(self) -> Option<(&'static str, &'a Json)> {
+        let in_model =
+            self.in_models(&self.settings_keys()).map(|json| (config::HUGGING_FACE, json));
+        in_model.or_else(|| self.in_own_file()).or_else(|| {
+            let json = object_under(self.file(config::MISTRAL)?, &[SETTINGS, MISTRAL_SETTINGS])?;
+            Some((config::MISTRAL, json))
+        })
+    }
+
+    /// Settings that are a file of their own.
+    fn in_own_file(self) -> Option<(&'static str, &'a Json)> {
+        let files = self.schemes.config_files().into_iter();
+        let mut files = files.filter(|file| file.holds == Holds::Settings);
+        files.find_map(|file| Some((file.name, self.file(file.name)?)))
+    }
+
+    /// Everything that counts as settings: those above, and more in files of single schemes.
+    pub(crate) fn all_settings(self) -> impl Iterator<Item = &'a Json> {
+        let more = self.schemes.config_files().into_iter().filter_map(move |file| {
+            let Holds::MoreSettings(key) = file.holds else { return None };
+            self.file(file.name)?.get(key)
+        });
+        self.quantization().map(|(_, json)| json).into_iter().chain(more)
+    }
+
+    /// What Mistral's config says, in its own words.
+    pub(crate) fn mistral_settings(self) -> Option<&'a Json> {
+        self.file(config::MISTRAL)?.get(MISTRAL_SETTINGS)
+    }
+
+    /// The keys of a model's config that hold settings.
+    fn settings_keys(self) -> Vec<&'static str> {
+        std::iter::once(SETTINGS).chain(self.schemes.config_keys()).collect()
+    }
+}
+
+fn object_under<'a>(json: &'a Json, keys: &[&str]) -> Option<&'a Json> {
+    keys.iter().find_map(|key| json.get(*key).filter(|json| json.is_object()))
+}

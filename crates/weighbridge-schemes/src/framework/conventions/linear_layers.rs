@@ -1,0 +1,75 @@
+//! Which weights of a repository are matrices of linear layers that loaders take in fewer bits.
+//!
+//! Names are those that transformers gives. Whatever chooses among few outcomes (the last matrix,
+//! the routers of experts) or is looked up by row (embeddings) stays as it is: it is small or
+//! sensitive, and loaders expect it so.
+
+use crate::framework::Candidate;
+
+/// What the last part but one of a name begins or ends with, if its matrix is no linear layer.
+const LOOKED_UP: &[&str] = &["embed", "wte", "wpe", "word_embeddings", "position_embeddings"];
+
+/// Modules whose matrices choose among few outcomes, by the last part of their names.
+const CHOOSING: &[&str] = &[
+    "lm_head",
+    "output",
+    "embed_out",
+    "score",
+    "classifier",
+    "gate",
+    "router",
+    "shared_expert_gate",
+];
+
+/// Whether a weight is a matrix of a linear layer that may be stored in fewer bits.
+pub(crate) fn is_quantized(weight: &Candidate<'_>) -> bool {
+    let Some(module) = weight.name.strip_suffix(".weight") else { return false };
+    let last = module.rsplit('.').next().unwrap_or(module);
+    let is_looked_up = LOOKED_UP.iter().any(|part| last.contains(part));
+    weight.shape.len() == 2
+        && weight.dtype.is_float()
+        && !is_looked_up
+        && !last.contains("norm")
+        && !CHOOSING.contains(&last)
+}
+
+/// Whether a weight is a matrix of a linear layer at all.
+pub(crate) fn is_linear(weight: &Candidate<'_>) -> bool {
+    let Some(module) = weight.name.strip_suffix(".weight") else { return false };
+    let last = module.rsplit('.').next().unwrap_or(module);
+    weight.shape.len() == 2
+        && weight.dtype.is_float()
+        && !last.contains("norm")
+        && !LOOKED_UP.iter().any(|part| last.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+
+    fn weight<'a>(name: &'a str, shape: &'a [u64]) -> Candidate<'a> {
+        Candidate { name, shape, dtype: DType::BF16, block: None }
+    }
+
+    #[test]
+    fn what_chooses_or_is_looked_up_stays() {
+        let quantized = |name, shape: &[u64]| is_quantized(&weight(name, shape));
+        assert!(quantized("model.layers.0.self_attn.q_proj.weight", &[64, 64]));
+        assert!(quantized("model.layers.0.mlp.gate_proj.weight", &[64, 64]));
+        assert!(quantized("model.layers.0.mlp.experts.3.w1.weight", &[64, 64]));
+        for name in [
+            "lm_head.weight",
+            "model.embed_tokens.weight",
+            "model.layers.0.mlp.gate.weight",
+            "model.layers.0.mlp.shared_expert_gate.weight",
+            "model.layers.0.self_attn.q_norm.weight",
+            "model.layers.0.self_attn.q_proj.bias",
+        ] {
+            assert!(!quantized(name, &[64, 64]), "{name}");
+        }
+        assert!(!quantized("model.layers.0.input_layernorm.weight", &[64]));
+        assert!(!quantized("visual.patch_embed.proj.weight", &[64, 3, 14, 14]));
+        assert!(is_linear(&weight("lm_head.weight", &[64, 64])));
+    }
+}

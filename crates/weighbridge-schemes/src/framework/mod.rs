@@ -1,0 +1,52 @@
+//! What schemes are: what they see, what they say, and how it is settled.
+//!
+//! A scheme looks at all stored tensors of a model at once, with the configs beside them
+//! ([`Evidence`]), and *bids* for the groups it understands (`x.qweight` + `x.scales` + ..). Every
+//! stored tensor ends in exactly one weight, is plain, or is dropped for a stated reason; two bids
+//! for one tensor are a finding, so the order of schemes cannot matter.
+
+pub(crate) mod activation_scales;
+mod bid;
+mod choices;
+mod configs;
+pub(crate) mod conventions;
+mod encoder;
+mod endings;
+mod evidence;
+mod importance;
+pub(crate) mod match_budget;
+mod method;
+mod origins;
+mod quantizer;
+pub(crate) mod recipe;
+mod registry;
+pub(crate) mod repack;
+mod scheme;
+mod settle;
+mod stale;
+mod summary;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod unclaimed;
+
+pub use bid::{Bid, Bids, Part};
+pub use choices::SchemeChoice;
+pub use configs::Configs;
+pub use encoder::{Decoded, EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
+pub use evidence::{Evidence, StoredTensor, TensorId};
+pub use importance::{Even, Importance};
+pub use match_budget::MatchBudget;
+pub use method::{Method, Sign};
+pub use origins::{Origins, RowRule, Rule};
+pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
+pub use recipe::{ByElements, Elements, Recipe};
+pub use registry::{PLAIN, Registry};
+pub use repack::{
+    CodeNumbers, CodedWeight, Extract, Global, GroupedCodes, GroupedForm, Kind, LaidOut, NOT_MOVED,
+    Order, PackedWeight, Packer, Panel, Taker, TargetLayout, ToLayOut, Unfit,
+};
+pub use scheme::{Additions, ConfigFile, Holds, SHARED, Scheme, Traces};
+pub use settle::{Entry, Ledger};
+pub use summary::Summary;

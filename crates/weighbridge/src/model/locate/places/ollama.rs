@@ -1,0 +1,316 @@
+//! Models of the local Ollama store.
+//!
+//! ```text
+//! manifests/<host>/<namespace>/<name>/<tag>     JSON: {"config": LAYER, "layers": [LAYER, ..]}
+//! blobs/sha256-<64 hex digits>                  the bytes of a layer
+//!
+//! LAYER = {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:..", "size": 1234,
+//!          "name": "text_encoder/model.norm.weight"}
+//! ```
+//!
+//! `image.model` is a GGUF file (`projector`, `adapter` and `draft` are more of them, for the same
+//! model). `image.tensor` is a safetensors file with one tensor and its scales; there is one for
+//! each tensor of the model, and `image.json` layers are its configs. A tensor's layer name may
+//! begin with `component/`, in which case each component is a model.
+
+use std::path::{Path, PathBuf};
+
+use crate::catalog::Finding;
+use crate::error::{Error, Result};
+use crate::model::locate::resolvers::Typed;
+use crate::model::locate::search::Search;
+use crate::model::locate::{Located, configs, nearby, shown, some_of};
+use crate::text::escaped;
+
+const MEDIA: &str = "application/vnd.ollama.image.";
+
+/// Where Ollama's Linux service keeps its models, out of sight of the user's own store.
+const SERVICE_STORE: &str = "/usr/share/ollama/.ollama/models";
+
+#[derive(serde::Deserialize)]
+struct Manifest {
+    #[serde(default)]
+    layers: Vec<Layer>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Layer {
+    media_type: String,
+    digest: String,
+    #[serde(default)]
+    size: u64,
+    #[serde(default)]
+    name: String,
+}
+
+impl Layer {
+    /// `model` of `application/vnd.ollama.image.model; type=..`.
+    fn kind(&self) -> &str {
+        let kind = self.media_type.strip_prefix(MEDIA).unwrap_or_default();
+        kind.split(';').next().unwrap_or_default().trim()
+    }
+
+    /// The component a tensor or config belongs to, and its name there.
+    fn component(&self) -> (&str, &str) {
+        self.name.split_once('/').unwrap_or(("", &self.name))
+    }
+}
+
+/// The models of a name of the local store.
+pub(super) fn locate(name: &str, typed: &Typed<'_>, search: &Search<'_>) -> Result<Vec<Located>> {
+    let (typed, stores) = (typed.path, typed.stores());
+    let Some(store) = &stores.ollama else {
+        let error = Error::usage("no Ollama store is known").in_file(typed);
+        return Err(
+            error.hint("set OLLAMA_MODELS to the folder that holds `manifests` and `blobs`")
+        );
+    };
+    let Some(parts) = parse(name) else {
+        let error = Error::usage("this is not a valid Ollama name").in_file(typed);
+        return Err(error.hint("write ollama:name, ollama:name:tag or ollama:namespace/name:tag"));
+    };
+    let path = parts.iter().fold(store.join("manifests"), |path, part| path.join(part));
+    if !search.is_file(&path) {
+        return Err(unknown(typed, store, &path, search));
+    }
+    let text = search.read(&path, 64 << 20)?;
+    search.budget.charge((text.len() as u64).saturating_mul(4), "a manifest")?;
+    let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| {
+        let message = format!("the manifest is not valid ({error})");
+        Error::malformed(message).in_file(&path).hint("`ollama pull` the model again")
+    })?;
+    let layers = Layers { typed, search, blobs: store.join("blobs"), all: &manifest.layers };
+    layers.models().map_err(|e| e.in_file(typed))
+}
+
+/// Host, namespace, model and tag, each as a folder or file name.
+fn parse(name: &str) -> Option<[String; 4]> {
+    let (path, tag) = match name.rsplit_once(':') {
+        Some((path, tag)) if !tag.contains('/') => (path, tag),
+        _ => (name, "latest"),
+    };
+    let parts: Vec<&str> = path.split('/').collect();
+    let (host, namespace, model) = match parts[..] {
+        [model] => ("registry.ollama.ai", "library", model),
+        [namespace, model] => ("registry.ollama.ai", namespace, model),
+        [host, namespace, model] => (host, namespace, model),
+        _ => return None,
+    };
+    let parts = [host, namespace, model, tag];
+    // Only a host may have a port.
+    let ports = [namespace, model, tag].iter().any(|part| part.contains(':'));
+    (!ports && parts.iter().all(|part| is_part(part))).then(|| parts.map(str::to_owned))
+}
+
+/// Begins with a letter, digit or underscore, so that it cannot climb out of the store.
+fn is_part(part: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    part.starts_with(word)
+        && part.chars().all(|c| word(c) || matches!(c, '-' | '.' | ':'))
+        && part.len() <= 350
+}
+
+/// A manifest's layers and where their bytes are.
+struct Layers<'a> {
+    typed: &'a Path,
+    search: &'a Search<'a>,
+    blobs: PathBuf,
+    all: &'a [Layer],
+}
+
+impl Layers<'_> {
+    fn models(&self) -> Result<Vec<Located>> {
+        let mut models = Vec::new();
+        for layer in self.all {
+            let companion = match layer.kind() {
+                "model" => None,
+                "projector" => Some("a multimodal projector"),
+                "adapter" => Some("an adapter"),
+                "draft" => Some("a draft model"),
+                _ => continue,
+            };
+            models.push(self.whole_file(layer, companion)?);
+        }
+        for component in self.components() {
+            models.push(self.tensors(component)?);
+        }
+        if models.iter().all(|model| model.companion.is_some()) {
+            models.iter_mut().for_each(|model| model.companion = None);
+        }
+        if models.is_empty() {
+            let kinds: Vec<&str> = self.all.iter().map(|layer| &*layer.media_type).collect();
+            let message = format!("its manifest lists no weights, only {}", some_of(&kinds, 6));
+            return Err(Error::usage(message)
+                .hint("a cloud model keeps its weights elsewhere; pull a local one"));
+        }
+        Ok(models)
+    }
+
+    /// The components that have tensors, in the order of the manifest.
+    fn components(&self) -> Vec<&str> {
+        let mut components: Vec<&str> = Vec::new();
+        for layer in self.all.iter().filter(|layer| layer.kind() == "tensor") {
+            let (component, _) = layer.component();
+            if !components.contains(&component) {
+                components.push(component);
+            }
+        }
+        components
+    }
+
+    /// A layer that is a model by itself. The model proper keeps the name that was typed.
+    fn whole_file(&self, layer: &Layer, companion: Option<&'static str>) -> Result<Located> {
+        let blob = self.blob(layer)?;
+        if let Some(problem) = absence(&blob, self.search) {
+            return Err(Error::usage(problem).hint("`ollama pull` the model again"));
+        }
+        let several = self.all.iter().filter(|layer| layer.kind() == "model").count() > 1;
+        let place =
+            if companion.is_some() || several { blob.clone() } else { self.typed.to_owned() };
+        let mut model = Located::new(place, self.search);
+        model.companion = companion;
+        model.findings.extend(size_mismatch(layer, &blob, self.search));
+        model.files.push(blob);
+        Ok(model)
+    }
+
+    /// A model of one blob for each tensor.
+    fn tensors(&self, component: &str) -> Result<Located> {
+        let place = match component {
+            "" => self.typed.to_owned(),
+            _ => self.typed.join(component),
+        };
+        let mut model = Located::new(place, self.search);
+        if component == "draft" {
+            model.companion = Some("a draft model");
+        }
+        for layer in self.all.iter().filter(|layer| layer.component().0 == component) {
+            match layer.kind() {
+                "tensor" => self.tensor(layer, &mut model)?,
+                "json" => configs::read_wanted(
+                    &self.blob(layer)?,
+                    layer.component().1,
+                    &mut model,
+                    self.search,
+                )?,
+                _ => {}
+            }
+        }
+        if model.files.is_empty() {
+            let message = "its manifest lists tensors, but the store holds none of them";
+            return Err(Error::usage(message).hint("`ollama pull` the model again"));
+        }
+        model.files.sort();
+        model.files.dedup();
+        Ok(model)
+    }
+
+    fn tensor(&self, layer: &Layer, model: &mut Located) -> Result<()> {
+        let blob = self.blob(layer)?;
+        match absence(&blob, self.search) {
+            None => {
+                model.findings.extend(size_mismatch(layer, &blob, self.search));
+                model.files.push(blob);
+            }
+            Some(problem) => {
+                let message = format!("{problem}; `ollama pull` the model again");
+                model.findings.push(Finding::of(&layer.name, "missing-shard", message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a layer's bytes are. Only a digest names a file: anything else could lead anywhere.
+    fn blob(&self, layer: &Layer) -> Result<PathBuf> {
+        let hex = layer.digest.strip_prefix("sha256:").or(layer.digest.strip_prefix("sha256-"));
+        let valid = |hex: &&str| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
+        match hex.filter(valid) {
+            Some(hex) => Ok(self.blobs.join(format!("sha256-{hex}"))),
+            None => {
+                let digest = crate::text::shortened(&layer.digest, 80);
+                Err(Error::malformed(format!(
+                    "its manifest names a layer `{digest}`, which is not a SHA-256 digest"
+                )))
+            }
+        }
+    }
+}
+
+fn absence(blob: &Path, search: &Search<'_>) -> Option<String> {
+    if search.is_file(blob) {
+        return None;
+    }
+    let partial = blob.with_extension("").to_string_lossy().into_owned() + "-partial";
+    let state = if search.is_there(Path::new(&partial)) {
+        "was not downloaded completely"
+    } else {
+        "is missing"
+    };
+    Some(format!("the blob {} {state}", shown(blob)))
+}
+
+fn size_mismatch(layer: &Layer, blob: &Path, search: &Search<'_>) -> Option<Finding> {
+    let size = search.file_len(blob)?;
+    (layer.size != 0 && layer.size != size).then(|| {
+        let message = format!(
+            "the blob {} has {size} bytes, the manifest says {}; `ollama pull` the model again",
+            shown(blob),
+            layer.size
+        );
+        Finding::general("size-mismatch", message)
+    })
+}
+
+/// The store does not have the name: says what it has.
+fn unknown(typed: &Path, store: &Path, manifest: &Path, search: &Search<'_>) -> Error {
+    let names_in = |folder: &Path| search.names_in(folder);
+    let message = format!(
+        "the Ollama store {} has no such model (looked for {})",
+        shown(store),
+        shown(manifest)
+    );
+    let error = Error::usage(message).in_file(typed);
+    let tags: Vec<String> = manifest.parent().map(names_in).unwrap_or_default();
+    if !tags.is_empty() {
+        return error.hint(format!("tags of this model that are here: {}", some_of(&tags, 8)));
+    }
+    let wanted = name_of(manifest.parent());
+    let models = manifest.ancestors().nth(2).map(names_in).unwrap_or_default();
+    let close = nearby::closest(&wanted, models.iter().map(String::as_str));
+    if !close.is_empty() {
+        return error.hint(format!("did you mean {}?", close.join(" or ")));
+    }
+    if store != Path::new(SERVICE_STORE) && search.is_folder(Path::new(SERVICE_STORE)) {
+        return error.hint(format!(
+            "Ollama's service keeps its models elsewhere: set OLLAMA_MODELS={SERVICE_STORE}"
+        ));
+    }
+    match models.is_empty() {
+        true => error.hint("`ollama list` shows what is there; OLLAMA_MODELS names another store"),
+        false => error.hint(format!("models that are here: {}", escaped(&some_of(&models, 8)))),
+    }
+}
+
+fn name_of(path: Option<&Path>) -> String {
+    path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn names_fill_in_what_is_left_out() {
+        let full = |name| parse(name).map(|parts| parts.join("/"));
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(full("llama3.2"), some("registry.ollama.ai/library/llama3.2/latest"));
+        assert_eq!(full("llama3.2:1b"), some("registry.ollama.ai/library/llama3.2/1b"));
+        assert_eq!(full("me/mine:q4"), some("registry.ollama.ai/me/mine/q4"));
+        assert_eq!(full("hf.co/org/name:Q4_K_M"), some("hf.co/org/name/Q4_K_M"));
+        assert_eq!(full("host:5000/ns/name"), some("host:5000/ns/name/latest"));
+        for bad in ["", ":", "../x", "a/../b", "a/b/c/d", "a b", "/etc", "x:../y"] {
+            assert_eq!(full(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+"""StableLM 3B, 2 1.6B and 2 12B."""
+
+from family_blocks import Family, Repository, Tiny, config
+from family_tokenizers import plain_bpe
+from gguf_vocabularies import QWEN2, byte_level, split
+
+stablelm = plain_bpe([split(QWEN2), byte_level()], "GPT2Tokenizer", "<|endoftext|>", "<|endoftext|>", "<|im_start|>", "<|im_end|>")
+# As in the 12B: a norm for each head, and none between attention and what stands beside it.
+HEADS = dict(qk_layernorm=True, use_parallel_residual=True)
+HALF = dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5)
+
+
+def stacking(converter):
+    """The converter stacks the norms of heads, forgets to hand them out, and then misses them."""
+    method = converter.modify_tensors
+
+    def modify_tensors(self, *tensor):
+        stacked = yield from method(self, *tensor)
+        yield from stacked or ()
+
+    converter.modify_tensors = modify_tensors
+
+
+FAMILY = Family(
+    "StableLm",
+    names={
+        "stablelm": Tiny(dict(num_key_value_heads=4), type="f16"),
+        "stablelm-biased": Tiny(dict(use_qkv_bias=True, num_hidden_layers=2)),
+        "stablelm-heads": Tiny(HEADS, mend=stacking),
+    },
+    to_gguf={
+        "stablelm": Repository(dict(hidden_size=32, num_key_value_heads=4), stablelm, "stablelm2", types=["f32", "bf16"]),
+        "stablelm-biased": Repository(
+            dict(num_hidden_layers=2, use_qkv_bias=True, rope_parameters=HALF), stablelm, "stablelm2", dtype="float16", types=["f32", "f16"]
+        ),
+        "stablelm-parallel": Repository(dict(use_parallel_residual=True, hidden_size=32), stablelm, "stablelm2", types=["f32", "bf16"]),
+        "stablelm-heads": Repository(dict(HEADS, hidden_size=32), stablelm, "stablelm2", types=["f32", "bf16"], mend=stacking),
+    },
+    configs={
+        "stablelm-3b": config(
+            "StableLmForCausalLM", "stablelm", 2560, 6912, 32, 32, 32, 50304, 4096,
+            hidden_act="silu", layer_norm_eps=1e-5, partial_rotary_factor=0.25, rope_theta=10000, tie_word_embeddings=False, use_qkv_bias=False,
+        ),
+        "stablelm-2-1.6b": config(
+            "StableLmForCausalLM", "stablelm", 2048, 5632, 24, 32, 32, 100352, 4096,
+            layer_norm_eps=1e-5, partial_rotary_factor=0.25, rope_theta=10000, use_qkv_bias=True,
+        ),
+        "stablelm-2-12b": config(
+            "StableLmForCausalLM", "stablelm", 5120, 13824, 40, 32, 8, 100352, 4096,
+            layer_norm_eps=1e-5, partial_rotary_factor=0.25, qk_layernorm=True, rope_theta=10000, use_parallel_residual=True,
+        ),
+        "stablelm-scaled": config(
+            "StableLmForCausalLM", "stablelm", 2560, 6912, 32, 32, 32, 50304, 16384,
+            norm_eps=1e-3, rope_pct=0.5, rope_scaling=dict(type="linear", factor=4.0),
+        ),
+        "stablelm-bare": dict(architectures=["StableLmForCausalLM"], model_type="stablelm"),
+    },
+)  # fmt: skip

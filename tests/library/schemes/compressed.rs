@@ -1,0 +1,105 @@
+//! Whole models against what llm-compressor makes of them, and what cannot be stored.
+
+use weighbridge::Model;
+use weighbridge::internals::schemes::{Fate, QuantizeWishes, SCHEMES};
+
+use super::quantizing::{chosen, grouped, holds_against, nothing, samples};
+
+/// A case of every type that a model has.
+fn holds(case: &str, name: &str, group_size: Option<u64>) {
+    let folder = samples("encoded-compressed");
+    let wishes = grouped(group_size);
+    for dtype in ["bf16", "f16", "f32"] {
+        let golden = folder.join(format!("{case}-{dtype}"));
+        let source = folder.join(format!("source-{dtype}"));
+        println!("{case}-{dtype}");
+        holds_against([&source, &golden], SCHEMES.quantizer(name).unwrap(), &wishes);
+    }
+}
+
+#[test]
+fn rows_of_eight_bit_floats() {
+    holds("fp8", "fp8", None);
+}
+
+#[test]
+fn rows_of_bytes() {
+    holds("int8", "int8", None);
+}
+
+#[test]
+fn groups_of_bytes() {
+    holds("w8a16", "w8a16", None);
+}
+
+#[test]
+fn groups_of_four_bits() {
+    holds("w4a16", "w4a16", None);
+    holds("w4a16-g32", "w4a16", Some(32));
+}
+
+#[test]
+fn groups_of_four_bits_with_zero_points() {
+    holds("w4a16-asym", "w4a16-asym", None);
+}
+
+#[test]
+fn four_bit_floats_with_exponents() {
+    holds("mxfp4", "mxfp4", None);
+}
+
+#[test]
+fn eight_bit_floats_with_exponents() {
+    holds("mxfp8", "mxfp8", None);
+}
+
+#[test]
+fn four_bit_floats_with_two_levels_of_scales() {
+    holds("nvfp4", "nvfp4", None);
+}
+
+#[test]
+fn what_stays_is_ignored_and_said() {
+    let model = Model::open(samples("encoded-compressed/source-bf16")).unwrap();
+    let wishes = QuantizeWishes::default();
+    let chosen = chosen(&model, SCHEMES.quantizer("W4A16").unwrap(), &wishes, &|name| {
+        name.contains("v_proj")
+    })
+    .unwrap();
+    let section = &chosen.additions.config_keys[0].1;
+    let attention = ["o_proj", "v_proj"].map(|name| format!("model.layers.0.self_attn.{name}"));
+    let ignored = ["model.layers.0.mlp.down_proj", &attention[0], &attention[1], "lm_head"];
+    assert_eq!(section["ignore"], serde_json::json!(ignored));
+    let encoded = chosen.fates.iter().filter(|fate| matches!(fate, Fate::Encode(_))).count();
+    assert_eq!((encoded, chosen.notes.len()), (4, 2));
+    let note = "model.layers.0.mlp.down_proj.weight stays as it is: its rows of 20 are no whole \
+                groups of 128";
+    assert!(chosen.notes.iter().any(|line| line == note), "{:?}", chosen.notes);
+}
+
+#[test]
+fn groups_that_cannot_be_are_refused() {
+    let model = Model::open(samples("encoded-compressed/source-bf16")).unwrap();
+    let reason = |name, size| {
+        let wishes = grouped(Some(size));
+        let refused = chosen(&model, SCHEMES.quantizer(name).unwrap(), &wishes, &nothing);
+        refused.err().unwrap().to_string()
+    };
+    assert!(reason("nvfp4", 32).contains("nvfp4 has groups of 16 columns, and no others"));
+    assert!(reason("fp8", 32).contains("fp8 has a scale for each row, and no groups"));
+    assert!(reason("w4a16", 12).contains("a multiple of 8 columns, not of 12"));
+    assert!(reason("w4a16", 512).contains("no whole groups of 512"));
+}
+
+#[test]
+fn types_that_do_not_run_in_transformers_are_said() {
+    let notes = |name, dtype: &str| {
+        let folder = samples("encoded-compressed").join(format!("source-{dtype}"));
+        let (model, wishes) = (Model::open(folder).unwrap(), QuantizeWishes::default());
+        chosen(&model, SCHEMES.quantizer(name).unwrap(), &wishes, &nothing).unwrap().notes
+    };
+    let says =
+        |notes: Vec<String>| notes.iter().any(|note| note.starts_with("the model is in F16"));
+    assert!(says(notes("nvfp4", "f16")) && says(notes("mxfp8", "f16")));
+    assert!(!says(notes("nvfp4", "bf16")) && !says(notes("fp8", "f16")));
+}
