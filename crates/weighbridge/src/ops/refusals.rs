@@ -44,6 +44,13 @@ pub(super) struct Obstacle<'m> {
     pub(super) is_ambiguous: bool,
 }
 
+impl<'m> Obstacle<'m> {
+    /// A weight that cannot be written, for a reason about all of it.
+    pub(super) fn new(weight: &'m str, variant: &'m str, reason: String) -> Self {
+        Self { weight, variant, part: None, reason, is_ambiguous: false }
+    }
+}
+
 /// An error if a problem affects the selected weights. If stored tensors are `only_copied`, only
 /// problems of the files themselves count.
 pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool) -> Result<()> {
@@ -110,8 +117,7 @@ pub(super) fn readable(
     for weight in all.iter().filter(|_| needed == Needed::Numbers) {
         let reason = weight.undecodable().filter(|_| select.wants(weight.name()));
         if let Some(reason) = reason.filter(|_| known.insert(weight.name())) {
-            let (weight, variant) = (weight.name(), weight.variant());
-            obstacles.push(Obstacle { weight, variant, part: None, reason, is_ambiguous: false });
+            obstacles.push(Obstacle::new(weight.name(), weight.variant(), reason));
         }
     }
     if !skip && !obstacles.is_empty() {

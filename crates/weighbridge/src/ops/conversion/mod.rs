@@ -19,7 +19,7 @@ mod assign;
 mod chain;
 mod elsewhere;
 mod expansion;
-mod file_fates;
+mod file_actions;
 mod modelfile;
 mod move_codes;
 mod options;

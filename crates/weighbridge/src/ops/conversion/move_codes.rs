@@ -169,13 +169,7 @@ fn note_on_scales(model: &Model, forms: &[Form]) -> Option<String> {
 fn refused(model: &Model, coded: &[Weight], unfit: &[Unfit]) -> Error {
     let obstacles = unfit.iter().filter_map(|Unfit { weight, reason }| {
         let weight = coded.get(*weight)?;
-        Some(Obstacle {
-            weight: weight.name(),
-            variant: weight.variant(),
-            part: None,
-            reason: reason.clone(),
-            is_ambiguous: false,
-        })
+        Some(Obstacle::new(weight.name(), weight.variant(), reason.clone()))
     });
     let obstacles: Vec<Obstacle<'_>> = obstacles.collect();
     let nothing = || Error::unsupported("nothing can be laid out in another way");

@@ -9,7 +9,7 @@ use super::{Task, expansion};
 use crate::containers::writing::Holds;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
-use crate::ops::refusals::{self, refusal};
+use crate::ops::refusals::{Obstacle, refusal};
 use crate::pipeline::{
     self, HowEncoded, Job, Place, Plan, PlanOptions, Spread, set_entry, set_last,
 };
@@ -86,13 +86,7 @@ fn refused(model: &Model, obstacles: &[pipeline::Obstacle]) -> Error {
     let is_name = obstacles.iter().any(|obstacle| obstacle.is_name);
     let obstacles: Vec<_> = obstacles
         .iter()
-        .map(|pipeline::Obstacle { name, variant, reason, .. }| refusals::Obstacle {
-            weight: name,
-            variant,
-            part: None,
-            reason: reason.clone(),
-            is_ambiguous: false,
-        })
+        .map(|of| Obstacle::new(&of.name, &of.variant, of.reason.clone()))
         .collect();
     let nothing = || Error::unsupported("nothing can be written");
     let error = refusal(model, &obstacles).unwrap_or_else(nothing);

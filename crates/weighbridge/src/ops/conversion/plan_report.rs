@@ -1,5 +1,8 @@
 //! The whole plan of a conversion, for those who want to see it before anything is written.
 
+// Each field is described in the guide's JSON section.
+#![allow(missing_docs)]
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -15,7 +18,6 @@ const MOST_ELEMENTS: usize = 64;
 /// Every tensor that would be written, and the metadata. The field names are the JSON contract.
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)] // Each field is described in the guide's JSON section.
 pub struct PlanReport {
     pub tensors: Vec<PlannedTensor>,
     pub metadata: Map<String, Json>,
@@ -25,7 +27,6 @@ pub struct PlanReport {
 /// A tensor that would be written.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct PlannedTensor {
     pub name: String,
     pub dtype: String,

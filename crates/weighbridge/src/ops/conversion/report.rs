@@ -1,5 +1,8 @@
 //! The report on a conversion, or on its plan.
 
+// Each field is described in the guide's JSON section.
+#![allow(missing_docs)]
+
 use std::cmp::Reverse;
 
 use serde::Serialize;
@@ -16,7 +19,6 @@ use crate::pipeline::{Job, Plan, PlannedFile, Target};
 /// What was written, or would be. The field names are the JSON contract.
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)] // Each field is described in the guide's JSON section.
 pub struct ConvertReport {
     pub files: Vec<WrittenFile>,
     pub conversions: Vec<ConversionReport>,
@@ -159,7 +161,6 @@ impl ConvertReport {
 /// One file that was written.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct WrittenFile {
     pub path: String,
     pub bytes: u64,
@@ -170,7 +171,6 @@ pub struct WrittenFile {
 /// All weights of one scheme and variant that were written in one type.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct ConversionReport {
     pub scheme: &'static str,
     pub variant: String,
@@ -184,7 +184,6 @@ pub struct ConversionReport {
 /// A weight that shares its stored numbers with another, and is written under that name only.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct Tied {
     pub name: String,
     pub to: String,
@@ -193,7 +192,6 @@ pub struct Tied {
 /// The type that decoded weights have, and why.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct DecodedAs {
     /// The folder of a pipeline's component.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,7 +203,6 @@ pub struct DecodedAs {
 /// A file beside the weights that was changed.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct RewrittenFile {
     pub name: String,
     pub removed: Vec<String>,
@@ -215,7 +212,6 @@ pub struct RewrittenFile {
 /// A key of a rewritten file that holds something else now.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct ChangedKey {
     pub key: String,
     pub from: Option<String>,
@@ -225,7 +221,6 @@ pub struct ChangedKey {
 /// A file beside the weights that is not copied.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct LeftBehind {
     pub name: String,
     pub reason: String,

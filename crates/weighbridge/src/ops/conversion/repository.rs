@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file_fates::{Decoded, Fate, fate};
+use super::file_actions::{Decoded, FileAction, action};
 use super::reach::Reach;
 use super::report::LeftBehind;
 use crate::error::{Error, Remedy, Result};
@@ -114,22 +114,22 @@ impl Repository {
                 found.leave(&inside, reason, None);
                 continue;
             }
-            let fate = match entry.kind {
-                EntryKind::Folder => Fate::Copied,
-                _ => fate(&inside, rules.decoded),
+            let action = match entry.kind {
+                EntryKind::Folder => FileAction::Copy,
+                _ => action(&inside, rules.decoded),
             };
-            match fate {
-                Fate::Replaced => continue,
-                Fate::LeftBehind(reason) => {
+            match action {
+                FileAction::Replace => continue,
+                FileAction::LeaveBehind(reason) => {
                     found.leave(&inside, reason, None);
                     continue;
                 }
-                Fate::Copied | Fate::CopiedWeights => {}
+                FileAction::Copy | FileAction::CopyWeights => {}
             }
             match self.obstacle(&path, &inside, entry.kind, rules) {
                 Some((reason, remedy)) => found.leave(&inside, reason, remedy),
                 None if entry.kind != EntryKind::Folder => {
-                    if fate == Fate::CopiedWeights {
+                    if action == FileAction::CopyWeights {
                         found.weights.push(inside.to_string_lossy().into_owned());
                     }
                     let contents = Contents::Of(self.folder.clone(), path);

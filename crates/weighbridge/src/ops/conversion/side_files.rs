@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file_fates::Decoded;
+use super::file_actions::Decoded;
 use super::report::{ChangedKey, DecodedAs, RewrittenFile};
 use super::repository::{Repository, Rules, SideFiles};
 use super::values::Values;

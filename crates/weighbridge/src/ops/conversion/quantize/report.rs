@@ -1,5 +1,8 @@
 //! What quantizing costs, weight by weight and type by type.
 
+// Each field is described in the guide's JSON section.
+#![allow(missing_docs)]
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -9,7 +12,6 @@ use crate::pipeline::{Action, Cost, Job};
 /// What quantizing cost. The field names are the JSON contract.
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)] // Each field is described in the guide's JSON section.
 pub struct QuantizeReport {
     /// The type that was asked for.
     #[serde(rename = "type")]
@@ -26,7 +28,6 @@ pub struct QuantizeReport {
 /// All weights of one type.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct TypeReport {
     #[serde(rename = "type")]
     pub name: String,
@@ -40,7 +41,6 @@ pub struct TypeReport {
 /// One weight that was encoded.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct QuantizedWeight {
     pub name: String,
     #[serde(rename = "type")]
@@ -53,7 +53,6 @@ pub struct QuantizedWeight {
 /// What was lost.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[non_exhaustive]
-#[allow(missing_docs)]
 pub struct CostReport {
     /// The signal-to-noise ratio; null where nothing was lost.
     pub snr_db: Option<f64>,
@@ -81,36 +80,48 @@ impl From<Cost> for CostReport {
     }
 }
 
+/// What some weights take and cost together.
+#[derive(Default)]
+struct Tally {
+    weights: u64,
+    parameters: u64,
+    bytes: u64,
+    cost: Option<Cost>,
+}
+
+impl Tally {
+    fn add(&mut self, job: &Job, cost: Option<Cost>) {
+        self.weights += 1;
+        self.parameters = self.parameters.saturating_add(job.elements());
+        self.bytes = self.bytes.saturating_add(job.bytes());
+        if let Some(cost) = cost {
+            self.cost.get_or_insert_default().plus(&cost);
+        }
+    }
+
+    fn bits(&self) -> Option<f64> {
+        bits(self.bytes, self.parameters)
+    }
+}
+
 /// What jobs cost, or would take.
 pub(in crate::ops::conversion) fn report(name: &str, jobs: &[&Job]) -> QuantizeReport {
-    let mut types: BTreeMap<&str, (TypeReport, Option<Cost>)> = BTreeMap::new();
-    let (mut weights, mut all, mut encoded) = (Vec::new(), None, [0u64; 2]);
+    let mut types: BTreeMap<&str, Tally> = BTreeMap::new();
+    let (mut all, mut encoded, mut weights) = (Tally::default(), Tally::default(), Vec::new());
     for job in jobs {
-        let to = match &job.action {
-            Action::Encode(encoding) => encoding.encoder.name(),
-            _ => job.outputs.first().map_or("", |output| output.stored.name()),
+        let first = job.outputs.first();
+        let (to, cost) = match &job.action {
+            Action::Encode(encoding) => {
+                (encoding.encoder.name(), encoding.cost.as_ref().and_then(|sum| sum.cost()))
+            }
+            _ => (first.map_or("", |output| output.stored.name()), None),
         };
-        let cost = match &job.action {
-            Action::Encode(encoding) => encoding.cost.as_ref().and_then(|sum| sum.cost()),
-            _ => None,
-        };
-        let (of_type, of_cost) = types.entry(to).or_insert_with(|| {
-            let (weights, parameters, bytes) = (0, 0, 0);
-            let name = to.to_owned();
-            (
-                TypeReport { name, weights, parameters, bytes, bits_per_weight: 0.0, cost: None },
-                None,
-            )
-        });
-        of_type.weights += 1;
-        of_type.parameters += job.elements();
-        of_type.bytes += job.bytes();
-        add(of_cost, cost);
-        add(&mut all, cost);
+        types.entry(to).or_default().add(job, cost);
+        all.add(job, cost);
         if matches!(job.action, Action::Encode(_)) {
-            encoded = [encoded[0] + job.bytes(), encoded[1] + job.elements()];
+            encoded.add(job, cost);
             weights.push(QuantizedWeight {
-                name: job.outputs.first().map_or_else(String::new, |output| output.name.clone()),
+                name: first.map_or_else(String::new, |output| output.name.clone()),
                 to: to.to_owned(),
                 parameters: job.elements(),
                 bytes: job.bytes(),
@@ -118,34 +129,27 @@ pub(in crate::ops::conversion) fn report(name: &str, jobs: &[&Job]) -> QuantizeR
             });
         }
     }
-    let mut types: Vec<TypeReport> = types
-        .into_values()
-        .map(|(of_type, cost)| TypeReport {
-            bits_per_weight: bits(of_type.bytes, of_type.parameters).unwrap_or(0.0),
-            cost: cost.map(CostReport::from),
-            ..of_type
-        })
-        .collect();
+    let of_type = |(name, tally): (&str, Tally)| TypeReport {
+        name: name.to_owned(),
+        weights: tally.weights,
+        parameters: tally.parameters,
+        bytes: tally.bytes,
+        bits_per_weight: tally.bits().unwrap_or(0.0),
+        cost: tally.cost.map(CostReport::from),
+    };
+    let mut types: Vec<TypeReport> = types.into_iter().map(of_type).collect();
     types.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
-    let total = jobs.iter().fold([0u64; 2], |[bytes, elements], job| {
-        [bytes.saturating_add(job.bytes()), elements.saturating_add(job.elements())]
-    });
     QuantizeReport {
         name: name.to_owned(),
-        bits_per_weight: bits(total[0], total[1]).unwrap_or(0.0),
-        encoded_bits_per_weight: bits(encoded[0], encoded[1]),
-        cost: all.map(CostReport::from),
+        bits_per_weight: all.bits().unwrap_or(0.0),
+        encoded_bits_per_weight: encoded.bits(),
+        cost: all.cost.map(CostReport::from),
         types,
         weights,
     }
 }
 
-fn add(sum: &mut Option<Cost>, more: Option<Cost>) {
-    if let Some(more) = more {
-        sum.get_or_insert_default().plus(&more);
-    }
-}
-
+/// Bits of each element.
 #[allow(clippy::cast_precision_loss)] // A ratio.
 pub(super) fn bits(bytes: u64, elements: u64) -> Option<f64> {
     (elements > 0).then(|| bytes as f64 * 8.0 / elements as f64)

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 
 use super::Translated;
-use super::beside::{file_in, home};
+use super::siblings::{file_in, home};
 use super::to_gguf::{card, order, types};
 use crate::catalog::{Shape, Value};
 use crate::config::{self, ADAPTER, Config, HUGGING_FACE};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::beside::read;
+use super::siblings::read;
 use super::to_hf::{config_name, made};
 use crate::catalog::Value;
 use crate::config::{self, Change, HUGGING_FACE};

@@ -19,12 +19,12 @@ use crate::pipeline::{ExtraFile, Kept, OutputType, Target, kept_metadata};
 
 mod adapter;
 mod base;
-mod beside;
 pub(super) mod modelfile;
+mod siblings;
 mod to_gguf;
 mod to_hf;
 
-pub(super) use beside::read;
+pub(super) use siblings::read;
 use to_gguf::Draft;
 
 /// Whether names, values and metadata are translated on the way into another format.

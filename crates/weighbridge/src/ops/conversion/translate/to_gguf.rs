@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 use serde_json::Value as Json;
 
 use super::Translated;
-use super::beside::{file, file_names, home};
+use super::siblings::{file, file_names, home};
 use crate::catalog::Value;
 use crate::config;
 use crate::containers::writing::Entries;

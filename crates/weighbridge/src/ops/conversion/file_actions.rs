@@ -15,15 +15,15 @@ const OTHER_FORMS: [(&str, &str); 3] =
 
 /// What becomes of a file.
 #[derive(Debug, PartialEq)]
-pub(super) enum Fate {
+pub(super) enum FileAction {
     /// It is copied.
-    Copied,
+    Copy,
     /// It is copied, although it holds weights: they belong to something else.
-    CopiedWeights,
+    CopyWeights,
     /// Something is written in its place.
-    Replaced,
+    Replace,
     /// It stays where it is, for this reason.
-    LeftBehind(&'static str),
+    LeaveBehind(&'static str),
 }
 
 /// A model in a repository whose weights are written anew.
@@ -64,26 +64,28 @@ impl Decoded {
 }
 
 /// What becomes of a file of a repository in which these models are decoded.
-pub(super) fn fate(inside: &Path, decoded: &[Decoded]) -> Fate {
+pub(super) fn action(inside: &Path, decoded: &[Decoded]) -> FileAction {
     if decoded.iter().any(|model| model.files.iter().any(|file| file == inside)) {
-        return Fate::Replaced;
+        return FileAction::Replace;
     }
     let name = inside.file_name().unwrap_or_default().to_string_lossy();
     let folder = inside.parent().unwrap_or(Path::new(""));
     if let Some(model) = decoded.iter().find(|model| model.folder == folder) {
         if model.sidecars.iter().any(|sidecar| *sidecar == name) {
-            return Fate::LeftBehind("says how the weights were quantized, and nothing else");
+            return FileAction::LeaveBehind(
+                "says how the weights were quantized, and nothing else",
+            );
         }
         if model.is_index(&name) {
-            return Fate::Replaced;
+            return FileAction::Replace;
         }
         if is_set_of_weights(&name) {
             let reason = "is another set of the model's weights, which the new config does not \
                           describe";
-            return Fate::LeftBehind(reason);
+            return FileAction::LeaveBehind(reason);
         }
     }
-    if holds_weights(&name) { Fate::CopiedWeights } else { Fate::Copied }
+    if holds_weights(&name) { FileAction::CopyWeights } else { FileAction::Copy }
 }
 
 /// Whether a file beside decoded weights has a name that libraries give to all weights of a model,
@@ -122,11 +124,11 @@ mod tests {
     fn everything_that_is_not_replaced_is_copied_or_said() {
         let shards = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
         let all = [decoded("", &shards), decoded("unet", &["diffusion_pytorch_model.safetensors"])];
-        let fate = |name: &str| fate(Path::new(name), &all);
+        let action = |name: &str| action(Path::new(name), &all);
         for name in [shards[0], shards[1], "model.safetensors.index.json"] {
-            assert_eq!(fate(name), Fate::Replaced, "{name}");
+            assert_eq!(action(name), FileAction::Replace, "{name}");
         }
-        assert_eq!(fate("unet/diffusion_pytorch_model.safetensors"), Fate::Replaced);
+        assert_eq!(action("unet/diffusion_pytorch_model.safetensors"), FileAction::Replace);
         for name in [
             "pytorch_model.bin",
             "pytorch_model.bin.index.json",
@@ -137,7 +139,7 @@ mod tests {
             "quantize_config.json",
             "unet/diffusion_pytorch_model.fp16.safetensors",
         ] {
-            assert!(matches!(fate(name), Fate::LeftBehind(_)), "{name}");
+            assert!(matches!(action(name), FileAction::LeaveBehind(_)), "{name}");
         }
         for name in [
             "2_Dense/model.safetensors",
@@ -149,7 +151,7 @@ mod tests {
             "mm_projector.safetensors",
             "vae/diffusion_pytorch_model.safetensors",
         ] {
-            assert_eq!(fate(name), Fate::CopiedWeights, "{name}");
+            assert_eq!(action(name), FileAction::CopyWeights, "{name}");
         }
         for name in [
             "tokenizer.json",
@@ -159,7 +161,7 @@ mod tests {
             "more/quantize_config.json",
             "modeling_x.py",
         ] {
-            assert_eq!(fate(name), Fate::Copied, "{name}");
+            assert_eq!(action(name), FileAction::Copy, "{name}");
         }
     }
 }
