@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::check;
 use super::crates::library;
 use super::modules::{Module, Tree};
-use super::sources::all_files;
+use super::sources::{SourceFile, all_files, program_files};
 
 /// The modules of each crate from above to below; each may use those further down and those beside
 /// it, as long as they form no circle. A module that stands nowhere is an error.
@@ -64,8 +64,11 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
 
 fn trees() -> Vec<(&'static str, Tree)> {
     let files = all_files();
-    let tree = |name: &'static str| (name, Tree::of(&files, &format!("crates/{name}/src")));
-    library().map(tree).collect()
+    library().map(|name| (name, tree(name, &files))).collect()
+}
+
+fn tree(name: &str, files: &[SourceFile]) -> Tree {
+    Tree::of(files, &format!("crates/{name}/src"))
 }
 
 fn floor(name: &str, module: &str) -> Option<usize> {
@@ -100,18 +103,18 @@ fn arrows_point_one_way() {
     check("arrow", &found);
 }
 
-/// What shared code of the schemes may not know: the table of members, which stands at the root.
+/// What shared code of the schemes may not know: the table of members, which stands at the root. Its
+/// tests ask all members.
 #[test]
 fn the_framework_of_schemes_knows_no_member() {
+    let name = "weighbridge-schemes";
+    let tree = tree(name, &program_files());
+    let is_shared =
+        |module: &Module| module.first().is_some_and(|top| floor(name, top) > floor(name, "plain"));
     let mut found = BTreeMap::new();
-    for (name, tree) in trees().into_iter().filter(|(name, _)| *name == "weighbridge-schemes") {
-        let shared = |module: &Module| {
-            module.first().is_some_and(|top| floor(name, top) > floor(name, "plain"))
-        };
-        for (from, to, line) in tree.uses() {
-            if shared(&from) && to.is_empty() {
-                found.insert(format!("root {}", tree.file(&from)), format!("line {line}"));
-            }
+    for (from, to, line) in tree.uses() {
+        if is_shared(&from) && to.is_empty() {
+            found.insert(format!("root {}", tree.file(&from)), format!("line {line}"));
         }
     }
     check("arrow", &found);

@@ -20,7 +20,7 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     ("mxfp8", &["schemes"]),
     // GGUF is ggml's own format, and what it says of tokenizers has keys of that name.
     ("ggml", &["schemes/ggml", "containers/gguf"]),
-    ("modelopt", &["schemes/modelopt.rs", "schemes/nvfp4"]),
+    ("modelopt", &["schemes/framework/conventions/modelopt.rs", "schemes/nvfp4"]),
     // Models are translated into this format, and out of it.
     ("gguf", &["ops/conversion/translate"]),
 ];
@@ -35,10 +35,11 @@ fn members() -> Vec<(String, Vec<String>)> {
     });
     let container = |name: &str| (name.to_owned(), vec![format!("containers/{name}")]);
     let scheme = |name: &str| (name.to_owned(), vec![format!("schemes/{name}")]);
+    let plain = ("plain".to_owned(), vec!["schemes/framework/registry.rs".to_owned()]);
     let mut all: Vec<(String, Vec<String>)> = spelled.collect();
     let named = CONTAINERS.iter().map(|member| container(member.name()));
     let named = named.chain(SCHEMES.iter().map(|member| scheme(member.name())));
-    for (name, homes) in named.chain([scheme("plain")]) {
+    for (name, homes) in named.chain([plain]) {
         match all.iter_mut().find(|(known, _)| *known == name) {
             Some((_, more)) => more.extend(homes),
             None => all.push((name, homes)),

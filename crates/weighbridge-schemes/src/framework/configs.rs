@@ -68,6 +68,9 @@ impl<'a> Configs<'a> {
     /// The settings of a method, and the file that has them.
     #[must_use]
     pub fn quantization(self) -> Option<(&'static str, &'a Json)> {
+        if self.all.is_empty() {
+            return None;
+        }
         let in_model =
             self.in_models(&self.settings_keys()).map(|json| (config::HUGGING_FACE, json));
         in_model.or_else(|| self.in_own_file()).or_else(|| {
@@ -78,7 +81,7 @@ impl<'a> Configs<'a> {
 
     /// Settings that are a file of their own.
     fn in_own_file(self) -> Option<(&'static str, &'a Json)> {
-        let files = self.schemes.config_files().into_iter();
+        let files = self.schemes.iter().flat_map(|scheme| scheme.config_files());
         let mut files = files.filter(|file| file.holds == Holds::Settings);
         files.find_map(|file| Some((file.name, self.file(file.name)?)))
     }

@@ -74,7 +74,7 @@ impl<'s> Registry<'s> {
         let configs = Configs::new(configs, self);
         let settings = configs.quantization().and_then(|(_, json)| name_in(json));
         let more = || {
-            let files = self.config_files().into_iter();
+            let files = self.iter().flat_map(|scheme| scheme.config_files());
             let more = files.filter(|file| matches!(file.holds, Holds::MoreSettings(_)));
             more.filter_map(|file| name_in(configs.file(file.name)?)).min()
         };
