@@ -34,7 +34,6 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
                 "mlx",
                 "mx",
                 "nvfp4",
-                "plain",
             ],
             &["arithmetic"],
             &["framework"],
@@ -110,7 +109,7 @@ fn the_framework_of_schemes_knows_no_member() {
     let name = "weighbridge-schemes";
     let tree = tree(name, &program_files());
     let is_shared =
-        |module: &Module| module.first().is_some_and(|top| floor(name, top) > floor(name, "plain"));
+        |module: &Module| module.first().is_some_and(|top| floor(name, top) > floor(name, "gptq"));
     let mut found = BTreeMap::new();
     for (from, to, line) in tree.uses() {
         if is_shared(&from) && to.is_empty() {
