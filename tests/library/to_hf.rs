@@ -29,7 +29,7 @@ fn repository(
 /// layer that predicts one more token, which the converter leaves out of DeepSeek's.
 fn left_out(source: &Model) -> Vec<String> {
     let options = ConvertOptions::new("-").to("gguf").names(Names::Gguf);
-    let report = ops::convert_to(source, &options, &mut Vec::new()).unwrap();
+    let report = ops::convert_to(source, &options, Vec::new()).unwrap();
     report.dropped.into_iter().map(|dropped| dropped.name).collect()
 }
 

@@ -12,7 +12,6 @@ fn holds(case: &str, name: &str, group_size: Option<u64>) {
     for dtype in ["bf16", "f16", "f32"] {
         let golden = folder.join(format!("{case}-{dtype}"));
         let source = folder.join(format!("source-{dtype}"));
-        println!("{case}-{dtype}");
         holds_against([&source, &golden], SCHEMES.quantizer(name).unwrap(), &wishes);
     }
 }

@@ -135,9 +135,9 @@ impl PartialFolder {
     /// already is replaced, if that is wanted and it is ours.
     pub fn finish(&self, replace: bool, files: &Files) -> Result<()> {
         if replace {
-            refuse_foreign(&self.target)?
+            refuse_foreign(&self.target)?;
         } else {
-            refuse_existing(&self.target)?
+            refuse_existing(&self.target)?;
         }
         // Whoever finds the directory before it has its name knows it by the stamp or by the marker;
         // under its name only the marker is left.

@@ -281,9 +281,9 @@ impl Plan {
             self.inside.iter().filter(|placed| placed.apart).copied().collect();
         let cut = Placed { side: Dimension { count, ..self.cut.side }, ..self.cut };
         if cut.apart {
-            apart.push(cut)
+            apart.push(cut);
         } else {
-            stretch = cut.end(count, stretch)
+            stretch = cut.end(count, stretch);
         }
         // In the order of the file.
         apart.reverse();

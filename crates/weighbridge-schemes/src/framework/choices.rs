@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::catalog::Finding;
 use crate::error::{Error, Remedy, Result};
-use crate::framework::{Entry, Ledger, Registry};
+use crate::framework::{Entry, Ledger, Registry, Scheme};
 use crate::text::escaped;
 
 /// Which weights the user means, and what they are.
@@ -40,7 +40,7 @@ impl SchemeChoice {
             Some((scheme, _)) if schemes.scheme(scheme).is_some() => return Ok(()),
             Some(_) => "names a scheme that this version does not have",
         };
-        let names = schemes.iter().map(|scheme| scheme.name()).collect::<Vec<_>>().join(", ");
+        let names = schemes.iter().map(Scheme::name).collect::<Vec<_>>().join(", ");
         Err(Error::usage(format!("'{}' {message}", escaped(&self.says)))
             .hint(format!("the schemes are {names}"))
             .remedy(Remedy::ListProblems))

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::config::{self, Config};
-use crate::framework::{Holds, Registry};
+use crate::framework::{Holds, Registry, Scheme};
 
 /// The key of a model's config that holds the settings of most methods.
 pub(crate) const SETTINGS: &str = "quantization_config";
@@ -81,7 +81,7 @@ impl<'a> Configs<'a> {
 
     /// Settings that are a file of their own.
     fn in_own_file(self) -> Option<(&'static str, &'a Json)> {
-        let files = self.schemes.iter().flat_map(|scheme| scheme.config_files());
+        let files = self.schemes.iter().flat_map(Scheme::config_files);
         let mut files = files.filter(|file| file.holds == Holds::Settings);
         files.find_map(|file| Some((file.name, self.file(file.name)?)))
     }

@@ -38,7 +38,7 @@ impl<'s> Registry<'s> {
 
     /// The traces of the schemes of these names.
     pub fn traces(self, names: &[&str]) -> impl Iterator<Item = Traces> {
-        self.iter().filter(|scheme| names.contains(&scheme.name())).map(|scheme| scheme.traces())
+        self.iter().filter(|scheme| names.contains(&scheme.name())).map(Scheme::traces)
     }
 
     /// Whether the variants of a scheme are types of stored tensors, which no config gives another
@@ -74,7 +74,7 @@ impl<'s> Registry<'s> {
         let configs = Configs::new(configs, self);
         let settings = configs.quantization().and_then(|(_, json)| name_in(json));
         let more = || {
-            let files = self.iter().flat_map(|scheme| scheme.config_files());
+            let files = self.iter().flat_map(Scheme::config_files);
             let more = files.filter(|file| matches!(file.holds, Holds::MoreSettings(_)));
             more.filter_map(|file| name_in(configs.file(file.name)?)).min()
         };
@@ -90,7 +90,7 @@ impl<'s> Registry<'s> {
     #[must_use]
     pub fn config_files(self) -> Vec<&'static ConfigFile> {
         let mut files: Vec<&ConfigFile> = Vec::new();
-        for file in self.iter().flat_map(|scheme| scheme.config_files()) {
+        for file in self.iter().flat_map(Scheme::config_files) {
             if !files.iter().any(|known| known.name == file.name) {
                 files.push(file);
             }

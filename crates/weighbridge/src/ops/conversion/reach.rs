@@ -20,7 +20,7 @@ impl Reach {
         let root = root.and_then(|root| root.canonicalize().ok());
         let weights = models
             .iter()
-            .flat_map(|model| model.sources())
+            .flat_map(Model::sources)
             .map(|source| source.input().name().canonicalize());
         let of_weights = weights.flatten().filter_map(|path| cache_of(&path));
         let of_root = root.as_deref().and_then(cache_of);

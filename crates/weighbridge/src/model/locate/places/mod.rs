@@ -60,8 +60,11 @@ type Read = fn(&str, &Remote) -> Result<(Arc<dyn Folder>, PathBuf)>;
 /// Who takes outputs.
 pub(crate) enum Writing {
     Never,
-    Far(Option<fn(&str, &Remote, &Sending) -> Result<Box<dyn Destination>>>),
+    Far(Option<Write>),
 }
+
+/// Opens an address for an output.
+type Write = fn(&str, &Remote, &Sending) -> Result<Box<dyn Destination>>;
 
 const fn far(starts: &'static [&'static str], read: Option<Read>, writing: Writing) -> Place {
     Place { starts, reading: Reading::Far(read), writing }

@@ -14,6 +14,9 @@ use crate::model::Weight;
 use crate::schemes::{Decoded, Encoder};
 use crate::stop;
 
+/// Encoders of weights, by the places of these.
+type Fitted = Vec<(usize, Arc<dyn Encoder>)>;
+
 /// Elements of a weight that are encoded to see what a type costs.
 const SAMPLE: u64 = 1 << 16;
 
@@ -76,7 +79,7 @@ impl Ladders {
     }
 
     /// The type of each weight, by its place, that serves a goal best, and what to tell users.
-    pub(super) fn fit(&self, goal: Goal) -> Result<(Vec<(usize, Arc<dyn Encoder>)>, String)> {
+    pub(super) fn fit(&self, goal: Goal) -> Result<(Fitted, String)> {
         let Self { choices, ladders, fixed, elements, .. } = self;
         #[allow(
             clippy::cast_precision_loss,
