@@ -77,7 +77,7 @@ impl dyn Recipe + '_ {
         }
     }
 
-    /// Decodes what [`needs_of`](Self::needs_of) lists; `elements` are whole rows, if only those can
+    /// Decodes what `needs_of` lists; `elements` are whole rows, if only those can
     /// be decoded.
     pub fn decode_of(
         &self,
