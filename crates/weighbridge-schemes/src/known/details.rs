@@ -6,32 +6,11 @@ use crate::framework::conventions::comfy;
 use crate::framework::{ConfigFile, Evidence, Holds};
 
 /// What HQQ keeps beside the packed integers, and SINQ after it.
-pub(super) const HQQ_PARTS: &[&str] = &[
-    ".scale",
-    ".zero",
-    ".scale2",
-    ".zero_scale",
-    ".nbits",
-    ".group_size",
-    ".shape",
-    ".axis",
-    ".packing",
-    ".unpack_view_dtype",
-    ".view_as_float",
-    ".quant_scale",
-    ".quant_zero",
-    ".compute_dtype",
-    ".offload_meta",
-    ".encoded_state_dict",
-    ".stores_quant_config",
-    ".channel_wise",
-    ".optimize",
-    ".round_zero",
-    ".meta",
-    ".meta.scale",
-    ".meta.zero",
-    ".meta.scale2",
-];
+pub(super) const HQQ_PARTS: &str = ".scale .zero .scale2 .zero_scale .nbits .group_size .shape .axis \
+                                    .packing .unpack_view_dtype .view_as_float .quant_scale \
+                                    .quant_zero .compute_dtype .offload_meta .encoded_state_dict \
+                                    .stores_quant_config .channel_wise .optimize .round_zero .meta \
+                                    .meta.scale .meta.zero .meta.scale2";
 
 /// The settings of a model of diffusers.
 const DIFFUSERS: &str = "quantization_config.json";

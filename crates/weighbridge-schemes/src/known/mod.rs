@@ -126,8 +126,8 @@ impl<'g, 'a> Group<'g, 'a> {
             return None;
         }
         let mut group = group;
-        let more = kind.takes.iter().filter(|suffix| !kind.needs.contains(suffix));
-        group.companions.extend(more.filter_map(|suffix| find(suffix)));
+        let more = kind.takes.split_whitespace().filter(|suffix| !kind.needs.contains(suffix));
+        group.companions.extend(more.filter_map(find));
         Some(group)
     }
 
@@ -198,7 +198,7 @@ impl<'g, 'a> Group<'g, 'a> {
                 bids.dropped.push((id, OF_ACTIVATIONS.to_owned()));
             }
         }
-        let name = format!("{}{}", self.module, self.kind.weight);
+        let name = format!("{}.weight", self.module);
         let bid = Bid::refused(name, shape, parts, &reason);
         bids.refuse(info, "undecodable", Bid { variant: variant.into(), ..bid });
     }

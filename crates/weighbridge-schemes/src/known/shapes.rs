@@ -7,10 +7,16 @@ fn matrix(outputs: u64, inputs: u64) -> Option<Shape> {
     Some([outputs, inputs].into_iter().collect())
 }
 
-/// `[a, b]` times whole numbers.
-fn scaled(group: &Group<'_, '_>, rows: u64, columns: u64) -> Option<Shape> {
+/// `[outputs, inputs]` times whole numbers: so many of them share what is stored.
+pub(super) fn scaled(group: &Group<'_, '_>, rows: u64, columns: u64) -> Option<Shape> {
     let (stored_rows, stored_columns) = group.sides()?;
     matrix(stored_rows.checked_mul(rows)?, stored_columns.checked_mul(columns)?)
+}
+
+/// The same where inputs are stored first.
+pub(super) fn turned(group: &Group<'_, '_>, rows: u64, columns: u64) -> Option<Shape> {
+    let stored = scaled(group, rows, columns)?;
+    Some(stored.into_iter().rev().collect())
 }
 
 /// Scales are codes, eight a word along the outputs; the permutation has one entry an input.
@@ -58,27 +64,6 @@ pub(super) fn spqr(group: &Group<'_, '_>) -> Option<Shape> {
 /// Scales have a row an output; indices keep the inputs as columns.
 pub(super) fn higgs(group: &Group<'_, '_>) -> Option<Shape> {
     matrix(group.side(".scales", 0)?, group.sides()?.1)
-}
-
-/// Stored with the inputs first.
-pub(super) fn transposed(group: &Group<'_, '_>) -> Option<Shape> {
-    let (inputs, outputs) = group.sides()?;
-    matrix(outputs, inputs)
-}
-
-/// Two inputs a byte.
-pub(super) fn half_bytes(group: &Group<'_, '_>) -> Option<Shape> {
-    scaled(group, 1, 2)
-}
-
-/// `[out / 4, in / 2]` words of eight.
-pub(super) fn nunchaku_awq(group: &Group<'_, '_>) -> Option<Shape> {
-    scaled(group, 4, 2)
-}
-
-/// `[out / 4, in]` words of four.
-pub(super) fn awq_fast(group: &Group<'_, '_>) -> Option<Shape> {
-    scaled(group, 4, 1)
 }
 
 /// As many inputs a byte as the config's bits allow.
@@ -130,22 +115,6 @@ pub(super) fn torchao(group: &Group<'_, '_>) -> Option<Shape> {
         }
         _ => Some(info.shape.clone()),
     }
-}
-
-/// Rows in four parts, which share a byte.
-pub(super) fn four_rows_a_byte(group: &Group<'_, '_>) -> Option<Shape> {
-    scaled(group, 4, 1)
-}
-
-/// Two rows a byte.
-pub(super) fn two_rows_a_byte(group: &Group<'_, '_>) -> Option<Shape> {
-    scaled(group, 2, 1)
-}
-
-/// Words of eight along the outputs, inputs first.
-pub(super) fn quark(group: &Group<'_, '_>) -> Option<Shape> {
-    let (inputs, words) = group.sides()?;
-    matrix(words.checked_mul(8)?, inputs)
 }
 
 /// A low rank beside it has both sides; otherwise bits and scales tell how many rows there are.
