@@ -19,7 +19,7 @@ mod arithmetic;
 mod framework;
 
 pub use arithmetic::{
-    Composed, Computed, FlatCodes, InTurn, Reshaped, SmallFloats, Stretch, WithCodes, plain,
+    Composed, Computed, FlatCodes, InTurn, SmallFloats, Stretch, WithCodes, plain,
 };
 pub use framework::*;
 

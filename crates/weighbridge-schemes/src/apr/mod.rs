@@ -77,7 +77,7 @@ fn weight_of(info: &TensorInfo) -> Option<(&'static str, Decoding)> {
         }
         // A refused tensor has another type of the same name, or the wrong size.
         StoredType::Opaque(name) if &**name == APR_Q8 && info.refused.is_none() => {
-            Some((APR_Q8, Ok(Arc::new(scaled_bytes::ScaledBytes { columns }))))
+            Some((APR_Q8, Ok(Arc::new(scaled_bytes::ScaledBytes))))
         }
         _ => None,
     }

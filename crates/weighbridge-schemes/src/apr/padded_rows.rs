@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::framework::recipe::in_type_of;
-use crate::framework::{ByElements, Elements, Origins};
+use crate::framework::{Origins, Portion, Recipe};
 use crate::ggml::{BlockRows, BlockStretch, InBlocks};
 use crate::number::{Element, Out};
 use crate::simd::{self, Level};
@@ -60,13 +60,7 @@ impl PaddedRows {
     }
 }
 
-impl ByElements for PaddedRows {
-    fn row_elements(&self) -> u64 {
-        self.row.columns
-    }
-}
-
-impl Elements for PaddedRows {
+impl Recipe for PaddedRows {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         let start = self.block_start(elements.start);
         let end = match elements.is_empty() {
@@ -96,8 +90,7 @@ impl InBlocks for PaddedRows {
 
     fn stretches<'s>(
         &'s self,
-        staged: &[Staged<'s>],
-        elements: &Range<u64>,
+        Portion { staged, elements }: &Portion<'s>,
     ) -> Result<impl Iterator<Item = BlockStretch<'s>>> {
         let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
         let count = usize::try_from(elements.end - elements.start).unwrap_or(usize::MAX);

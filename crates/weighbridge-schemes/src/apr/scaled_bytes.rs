@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::bounds::{Bounds, Gaps, Levels, Slack};
 use crate::error::{Error, Result};
 use crate::framework::recipe::in_type_of;
-use crate::framework::{ByElements, Elements, Origins, Rule};
+use crate::framework::{Origins, Portion, Recipe, Rule};
 use crate::number::Out;
 use crate::simd::{self, Isa, Level, Number, Task};
 use crate::source::{Slab, Staged};
@@ -14,18 +14,9 @@ use crate::source::{Slab, Staged};
 const SCALE: u64 = 4;
 
 /// A tensor of signed bytes behind one scale.
-pub(super) struct ScaledBytes {
-    /// Elements in each row of the outermost dimension.
-    pub(super) columns: u64,
-}
+pub(super) struct ScaledBytes;
 
-impl ByElements for ScaledBytes {
-    fn row_elements(&self) -> u64 {
-        self.columns
-    }
-}
-
-impl Elements for ScaledBytes {
+impl Recipe for ScaledBytes {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         let count = elements.end - elements.start;
         // A tensor without elements may be without its scale.
@@ -55,14 +46,8 @@ impl Origins for ScaledBytes {
     }
 
     /// Codes are the nearest, and the largest number has the largest code.
-    fn bounds(
-        &self,
-        staged: &[Staged<'_>],
-        _: Range<u64>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()> {
-        let Some(&scale) = staged.first().and_then(|scale| scale.bytes().first_chunk()) else {
+    fn bounds(&self, of: &Portion<'_>, values: &[f32], out: &mut [Bounds]) -> Result<()> {
+        let Some(&scale) = of.staged.first().and_then(|scale| scale.bytes().first_chunk()) else {
             return Ok(());
         };
         let scale = f32::from_le_bytes(scale).abs();

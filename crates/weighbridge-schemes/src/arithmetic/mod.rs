@@ -10,13 +10,11 @@ pub(crate) mod matrix;
 pub mod plain;
 pub(crate) mod precision;
 mod repack;
-mod reshaped;
 pub(crate) mod swizzle;
 
 pub use composed::{Composed, Computed, InTurn, Stretch};
 pub use repack::{FlatCodes, SmallFloats, WithCodes};
 pub(crate) use repack::{copy_rows, first};
-pub use reshaped::Reshaped;
 
 /// What is in memory, or is to be, has a length that fits.
 pub(crate) fn length(count: u64) -> usize {

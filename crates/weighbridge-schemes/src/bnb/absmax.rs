@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use super::state::Nested;
-use crate::arithmetic::matrix::{BlockFactors, Factor, GROUPS};
+use crate::arithmetic::matrix::{Factor, Factors, GROUPS, RowGroups};
 use crate::arithmetic::plain;
 use crate::dtype::DType;
-use crate::source::{Slab, Staged};
+use crate::error::Result;
+use crate::source::Slab;
 
 /// Parts of a weight, in the order of its bid.
 const ABSMAX: usize = 1;
@@ -21,23 +22,20 @@ pub(super) struct Stored {
     pub(super) dtype: DType,
 }
 
-impl BlockFactors for Stored {
-    fn needs(&self, blocks: Range<u64>, slabs: &mut Vec<Slab>) {
+impl Factors for Stored {
+    fn needs(&self, _: Range<u64>, blocks: Range<u64>, slabs: &mut Vec<Slab>) {
         slabs.push(numbers(ABSMAX, self.dtype, blocks));
     }
 
-    fn fill(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [Factor]) {
+    fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
         let mut scales = [0.0; GROUPS];
         let scales = &mut scales[..out.len()];
         let width = self.dtype.bits() as usize / 8;
-        let start = offset_in(first, blocks.start) * width;
-        let bytes = &staged[0].bytes()[start..start + scales.len() * width];
+        let start = offset_in(of.first_group, of.groups.start) * width;
+        let bytes = &of.staged[0].bytes()[start..start + scales.len() * width];
         plain::numbers(self.dtype, bytes, scales);
         out.iter_mut().zip(scales).for_each(|(out, scale)| *out = factor(*scale));
-    }
-
-    fn unsure(&self, _: &[Staged<'_>], _: u64, _: Range<u64>, out: &mut [f32]) {
-        out.fill(0.0);
+        Ok(())
     }
 }
 
@@ -46,30 +44,32 @@ pub(super) struct Coded {
     pub(super) nested: Nested,
 }
 
-impl BlockFactors for Coded {
-    fn needs(&self, blocks: Range<u64>, slabs: &mut Vec<Slab>) {
+impl Factors for Coded {
+    fn needs(&self, _: Range<u64>, blocks: Range<u64>, slabs: &mut Vec<Slab>) {
         let outer = blocks.start / self.nested.block..blocks.end.div_ceil(self.nested.block);
         slabs.push(numbers(ABSMAX, DType::U8, blocks));
         slabs.push(numbers(NESTED_ABSMAX, DType::F32, outer));
         slabs.push(numbers(NESTED_MAP, DType::F32, 0..MAP));
     }
 
-    fn fill(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [Factor]) {
+    fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
+        let &RowGroups { staged, first_group: first, ref groups, .. } = of;
         let [codes, scales, map] = [0, 1, 2].map(|index| staged[index].bytes());
         let single = |bytes: &[u8], index: usize| f32::from_le_bytes(bytes.as_chunks().0[index]);
-        let codes = &codes[offset_in(first, blocks.start)..];
-        for ((block, &code), out) in blocks.zip(codes).zip(out) {
+        let codes = &codes[offset_in(first, groups.start)..];
+        for ((block, &code), out) in groups.clone().zip(codes).zip(out) {
             let outer = offset_in(first / self.nested.block, block / self.nested.block);
             // Two roundings: fused, one in five would be another number.
             let product = single(map, code.into()) * single(scales, outer);
             *out = factor(product + self.nested.offset);
         }
+        Ok(())
     }
 
-    fn unsure(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [f32]) {
-        let scales = staged[1].bytes().as_chunks().0;
-        for (block, out) in blocks.zip(out) {
-            let outer = offset_in(first / self.nested.block, block / self.nested.block);
+    fn unsure(&self, of: &RowGroups<'_>, out: &mut [f32]) {
+        let scales = of.staged[1].bytes().as_chunks().0;
+        for (block, out) in of.groups.clone().zip(out) {
+            let outer = offset_in(of.first_group / self.nested.block, block / self.nested.block);
             *out = HALF_GAP * f32::from_le_bytes(scales[outer]).abs();
         }
     }

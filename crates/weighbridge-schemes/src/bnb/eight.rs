@@ -56,7 +56,6 @@ pub(super) fn recipe(columns: u64) -> Arc<dyn Recipe> {
     Arc::new(Matrix {
         codes: Codes::new(Packing::Bytes, |code| f32::from(code.cast_signed())),
         columns,
-        outer: columns,
         row_bytes: columns,
         group: columns.max(1),
         factors: Box::new(Scales::plain(Grid::rows(1, DType::F32, 1))),

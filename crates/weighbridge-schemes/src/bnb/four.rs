@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::absmax::{Coded, MAP, Stored};
 use super::state::State;
 use super::{Group, orphan, other_method};
-use crate::arithmetic::matrix::{Arithmetic, BlockFactors, Codes, Flat, Loss, Packing, scale_of};
-use crate::arithmetic::plain;
+use crate::arithmetic::matrix::{
+    Arithmetic, Choice, Codes, ENDLESS, Factors, Loss, Matrix, Packing, scale_of,
+};
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::framework::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
@@ -88,19 +89,20 @@ impl Layout {
     fn bid(self, name: &str, parts: Vec<Part>) -> Bid {
         let Self { state, table, absmax } = self;
         let nested = if state.nested.is_some() { "-nested" } else { "" };
-        let factors: Box<dyn BlockFactors> = match state.nested {
+        let factors: Box<dyn Factors> = match state.nested {
             Some(nested) => Box::new(Coded { nested }),
             None => Box::new(Stored { dtype: absmax }),
         };
-        let recipe: Arc<dyn Recipe> = Arc::new(Flat {
+        let recipe: Arc<dyn Recipe> = Arc::new(Matrix {
             codes: Codes::new(Packing::HighNibbles, |code| table[usize::from(code)]),
-            outer: plain::columns(&state.shape),
-            block: state.block,
+            columns: ENDLESS,
+            row_bytes: 0,
+            group: state.block,
             factors,
             arithmetic: Arithmetic::Times,
             native: state.native,
             // Codes are chosen under scales in single precision.
-            loss: Loss::rounded_to(absmax),
+            choice: Choice::Nearest(Loss::rounded_to(absmax)),
         });
         Bid {
             name: name.to_owned(),

@@ -6,10 +6,12 @@ use super::absmax::{Coded, Stored};
 use super::eight;
 use super::four::table_of;
 use super::state::Nested;
-use crate::arithmetic::matrix::{Arithmetic, BlockFactors, Codes, Flat, Loss, Packing};
+use crate::arithmetic::matrix::{
+    Arithmetic, Choice, Codes, ENDLESS, Factors, Loss, Matrix, Packing,
+};
 use crate::bounds::Bounds;
 use crate::dtype::DType;
-use crate::framework::Recipe;
+use crate::framework::{Portion, Recipe};
 use crate::number::Out;
 use crate::source::Staged;
 
@@ -39,9 +41,9 @@ fn farthest(weights: &[f32]) -> f32 {
 fn outside(recipe: &dyn Recipe, staged: &[Staged<'_>], weights: &[f32]) -> usize {
     let (mut values, count) = (vec![0.0; weights.len()], weights.len() as u64);
     let mut out = vec![Bounds::default(); weights.len()];
-    let rows = 0..ROWS as u64;
-    recipe.decode(staged, rows, Out::F32(&mut values)).unwrap();
-    recipe.origins().unwrap().bounds(staged, 0..count, &values, &mut out).unwrap();
+    recipe.decode(staged, 0..count, Out::F32(&mut values)).unwrap();
+    let of = Portion { staged, elements: 0..count };
+    recipe.origins().unwrap().bounds(&of, &values, &mut out).unwrap();
     let is_outside = |(weight, bounds): &(&f32, &Bounds)| {
         let slack = 1e-6 * weight.abs();
         **weight < bounds.low - slack || **weight > bounds.high + slack
@@ -82,15 +84,16 @@ fn nibbles(table: &[f32; 16], scales: &[f32], weights: &[f32]) -> Vec<u8> {
     codes.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-fn flat(table: [f32; 16], factors: Box<dyn BlockFactors>, loss: Loss) -> Flat {
-    Flat {
+fn flat(table: [f32; 16], factors: Box<dyn Factors>, loss: Loss) -> Matrix {
+    Matrix {
         codes: Codes::new(Packing::HighNibbles, |code| table[usize::from(code)]),
-        outer: COLUMNS as u64,
-        block: BLOCK as u64,
+        columns: ENDLESS,
+        row_bytes: 0,
+        group: BLOCK as u64,
         factors,
         arithmetic: Arithmetic::Times,
         native: DType::BF16,
-        loss,
+        choice: Choice::Nearest(loss),
     }
 }
 

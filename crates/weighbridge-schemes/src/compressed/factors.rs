@@ -160,7 +160,7 @@ impl Order {
 }
 
 impl Factors for Arranged {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+    fn needs(&self, rows: Range<u64>, _: Range<u64>, slabs: &mut Vec<Slab>) {
         slabs.push(self.scale.slab(&rows));
         match &self.zero {
             Zero::None => {}

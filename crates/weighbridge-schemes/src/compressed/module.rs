@@ -284,7 +284,6 @@ fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recip
     let matrix = Matrix {
         codes: codes(layout.codes),
         columns,
-        outer: layout.shape[1..].iter().product(),
         row_bytes: layout.row_bytes,
         group: if ordered { 1 } else { group },
         factors,

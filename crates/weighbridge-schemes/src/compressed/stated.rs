@@ -7,7 +7,7 @@ use crate::arithmetic::matrix::Matrix;
 use crate::catalog::Shape;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::framework::{ByElements, Elements};
+use crate::framework::Recipe;
 use crate::number::Out;
 use crate::source::{Slab, Staged};
 
@@ -32,19 +32,13 @@ pub(super) struct Stated {
     pub(super) shape: Shape,
 }
 
-impl ByElements for Stated {
-    fn row_elements(&self) -> u64 {
-        self.matrix.outer
-    }
-}
-
-impl Elements for Stated {
-    fn inner(&self) -> Option<&dyn Elements> {
+impl Recipe for Stated {
+    fn inner(&self) -> Option<&dyn Recipe> {
         Some(&self.matrix)
     }
 
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(&self.matrix, elements, slabs);
+        self.matrix.needs(elements, slabs);
         let bytes = self.shape.len() as u64 * u64::from(self.dtype.bits() / 8);
         slabs.push(Slab::whole(self.part, 0, bytes));
     }
@@ -61,6 +55,6 @@ impl Elements for Stated {
             ))
             .hint("one of the three belongs to another weight, or the config to another model"));
         }
-        Elements::decode(&self.matrix, staged, elements, out)
+        self.matrix.decode(staged, elements, out)
     }
 }

@@ -116,12 +116,12 @@ fn a_shape_that_contradicts_the_groups_is_an_error_of_every_row() {
     let decode = |sides: [i64; 2]| {
         let recipe = bids.weights[0].recipe.as_ref().unwrap();
         let mut slabs = Vec::new();
-        recipe.needs(1..2, &mut slabs);
+        recipe.needs(64..128, &mut slabs);
         let mut bytes: Vec<Vec<u8>> =
             slabs.iter().map(|slab| vec![0; usize::try_from(slab.row_bytes).unwrap()]).collect();
         *bytes.last_mut().unwrap() = sides.iter().flat_map(|side| side.to_le_bytes()).collect();
         let staged: Vec<Staged<'_>> = bytes.iter().map(|bytes| Staged::over(bytes)).collect();
-        recipe.decode(&staged, 1..2, Out::F32(&mut [1.0; 64])).map_err(|error| error.to_string())
+        recipe.decode(&staged, 64..128, Out::F32(&mut [1.0; 64])).map_err(|error| error.to_string())
     };
     decode([8, 64]).unwrap();
     assert!(decode([8, 60]).unwrap_err().contains("weight_shape says [8, 60]"));

@@ -391,7 +391,6 @@ impl Agreed {
         Matrix {
             codes: Codes::new(Packing::Bytes, |code| scale_of(codes, &[code], 0)),
             columns,
-            outer: plain::columns(shape),
             row_bytes: columns,
             group,
             factors,

@@ -41,7 +41,7 @@ impl Tiled {
 }
 
 impl Factors for Tiled {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+    fn needs(&self, rows: Range<u64>, _: Range<u64>, slabs: &mut Vec<Slab>) {
         slabs.push(self.0.slab(1, &rows));
     }
 

@@ -41,7 +41,7 @@ pub use match_budget::MatchBudget;
 pub use method::{Method, Sign};
 pub use origins::{Origins, RowRule, Rule};
 pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
-pub use recipe::{ByElements, Elements, Recipe};
+pub use recipe::{Portion, Recipe};
 pub use registry::{PLAIN, Registry};
 pub use repack::{
     CodeNumbers, CodedWeight, Extract, Global, GroupedCodes, GroupedForm, Kind, LaidOut, NOT_MOVED,

@@ -1,10 +1,8 @@
 //! What a weight's storage says about the numbers it was made from.
 
-use std::ops::Range;
-
 use crate::bounds::{Bounds, Candidates};
 use crate::error::Result;
-use crate::source::Staged;
+use crate::framework::Portion;
 
 /// What must hold between a weight and its original, if nothing but storing it lies between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,25 +55,14 @@ pub trait Origins: Send + Sync {
     /// What must hold.
     fn rule(&self) -> Rule;
 
-    /// The bounds of some elements, of which `values` are the stored numbers. `staged` is what
-    /// decoding them was given. Not asked where the rule is [`ByRows`](Rule::ByRows).
-    fn bounds(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()>;
+    /// The bounds of some elements, of which `values` are the stored numbers. Not asked where the
+    /// rule is [`ByRows`](Rule::ByRows).
+    fn bounds(&self, of: &Portion<'_>, values: &[f32], out: &mut [Bounds]) -> Result<()>;
 
     /// How many candidates lie outside the bounds that [`bounds`](Self::bounds) would give; `None`
     /// where that must be asked. Nearly all weights that are compared were made from one another,
     /// and then counting none is all there is to do.
-    fn count_outside(
-        &self,
-        _staged: &[Staged<'_>],
-        _elements: Range<u64>,
-        _candidates: Candidates<'_>,
-    ) -> Result<Option<u64>> {
+    fn count_outside(&self, _: &Portion<'_>, _: Candidates<'_>) -> Result<Option<u64>> {
         Ok(None)
     }
 }

@@ -21,7 +21,7 @@ use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::recipe::in_type_of;
-use crate::framework::{Bids, ByElements, Elements, Evidence, Origins, Part, Recipe};
+use crate::framework::{Bids, Evidence, Origins, Part, Portion, Recipe};
 use crate::number::Out;
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
@@ -119,13 +119,7 @@ impl Scaled {
     }
 }
 
-impl ByElements for Scaled {
-    fn row_elements(&self) -> u64 {
-        self.blocks.columns
-    }
-}
-
-impl Elements for Scaled {
+impl Recipe for Scaled {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         let scales = self.scales(&elements);
         slabs.push(self.blocks.slab(elements));
@@ -150,8 +144,7 @@ impl InBlocks for Scaled {
 
     fn stretches<'s>(
         &'s self,
-        staged: &[Staged<'s>],
-        elements: &Range<u64>,
+        Portion { staged, elements }: &Portion<'s>,
     ) -> Result<impl Iterator<Item = BlockStretch<'s>>> {
         let piece = self.piece(staged, elements)?;
         let count = usize::try_from(elements.end - elements.start).unwrap_or(usize::MAX);
@@ -279,7 +272,9 @@ mod tests {
 
     fn slabs(bid: &Bid, rows: Range<u64>) -> Vec<Slab> {
         let mut slabs = Vec::new();
-        bid.recipe.as_ref().ok().unwrap().needs(rows, &mut slabs);
+        let columns: u64 = bid.shape[1..].iter().product();
+        let elements = rows.start * columns..rows.end * columns;
+        bid.recipe.as_ref().ok().unwrap().needs(elements, &mut slabs);
         slabs
     }
 
@@ -357,7 +352,6 @@ mod tests {
         let (bid, _) =
             bids(weight("NVFP4", &[3, 2, 64]), tensor("a.scale", DType::F32, &[experts]));
         let recipe = bid.recipe.ok().unwrap();
-        let elements = recipe.elements().unwrap();
         let bytes: Vec<u8> = (0..36 * 6).map(|at: u8| at.wrapping_mul(73)).collect();
         let mut wanted = [0f32; 6 * BLOCK];
         let kernel = kernel_of(Block::from_name("NVFP4").unwrap()).unwrap();
@@ -371,7 +365,7 @@ mod tests {
             for end in [start + 1, start + 40, start + 130, start + 300, experts * columns] {
                 let range = start..end.min(experts * columns);
                 let mut slabs = Vec::new();
-                elements.needs(range.clone(), &mut slabs);
+                recipe.needs(range.clone(), &mut slabs);
                 let cut = |slab: &Slab| {
                     let from = if slab.part == 0 { &bytes } else { &scales };
                     let [at, len] = [slab.offset, slab.row_bytes].map(|n| n as usize);
@@ -379,7 +373,7 @@ mod tests {
                 };
                 let staged: Vec<_> = slabs.iter().map(cut).collect();
                 let mut out = vec![0f32; (range.end - range.start) as usize];
-                elements.decode(&staged, range.clone(), Out::F32(&mut out)).unwrap();
+                recipe.decode(&staged, range.clone(), Out::F32(&mut out)).unwrap();
                 assert_eq!(out, wanted[range.start as usize..range.end as usize], "{range:?}");
             }
         }

@@ -10,7 +10,7 @@ use super::origins::of_type;
 use crate::blocks::Block;
 use crate::error::Result;
 use crate::framework::recipe::in_type_of;
-use crate::framework::{ByElements, Elements, Origins};
+use crate::framework::{Origins, Recipe};
 use crate::number::{Element, Out};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
@@ -85,13 +85,7 @@ impl BlockRows {
     }
 }
 
-impl ByElements for BlockRows {
-    fn row_elements(&self) -> u64 {
-        self.columns
-    }
-}
-
-impl Elements for BlockRows {
+impl Recipe for BlockRows {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         slabs.push(self.slab(elements));
     }

@@ -27,7 +27,7 @@ impl GlobalScale {
 }
 
 impl Factors for GlobalScale {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+    fn needs(&self, rows: Range<u64>, _: Range<u64>, slabs: &mut Vec<Slab>) {
         slabs.extend([self.scale.slab(&rows), self.global.slab(&rows)]);
     }
 

@@ -19,8 +19,6 @@ pub(super) struct Layout {
     pub(super) columns: u64,
     /// Rows of one matrix.
     pub(super) rows: u64,
-    /// Elements of one row of the outermost dimension.
-    pub(super) outer: u64,
     /// What scales are stored as.
     pub(super) stored: DType,
     /// Whether there is a global scale, and if so whether each stacked matrix has its own.
@@ -200,15 +198,14 @@ fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, Str
         None => return Err(undecided(group, says, &Kind::readings(affine, words, cells))),
     };
     let columns = kind.columns(words).ok_or("the weight is too large")?;
-    let inner = outer[1..].iter().try_fold(columns, |product, &side| product.checked_mul(side));
-    let inner = inner.filter(|inner| inner.checked_mul(outer[0]).is_some());
+    let elements = outer.iter().rev().try_fold(columns, |product, &side| product.checked_mul(side));
+    elements.ok_or("the weight is too large")?;
     Ok(Layout {
         kind,
         words,
         cells,
         columns,
         rows,
-        outer: inner.ok_or("the weight is too large")?,
         stored,
         global: global_scale(group, kind)?,
         metal,

@@ -133,7 +133,6 @@ fn recipe(layout: &Layout) -> Arc<dyn Recipe> {
     Arc::new(Matrix {
         codes: codes(kind),
         columns: layout.columns,
-        outer: layout.outer,
         row_bytes: layout.words * 4,
         group: kind.group,
         factors,

@@ -111,7 +111,7 @@ fn bid_of(name: &str, names: Names, sides: [u64; 3], native: DType, parts: Vec<P
             Arc::new(Transposed::new(rows, columns, native)),
         ),
         Names::OpenAi => {
-            let matrix = rows_of_codes(FLOATS4.clone(), columns, rows * columns, None, native);
+            let matrix = rows_of_codes(FLOATS4.clone(), columns, None, native);
             let recipe = with_codes(matrix, &sides);
             (sides.into_iter().collect(), Arc::new(recipe))
         }

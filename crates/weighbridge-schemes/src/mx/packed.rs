@@ -8,7 +8,7 @@ use super::GROUP;
 use crate::arithmetic::matrix::{
     Arithmetic, Choice, Codes, FLOATS4, Grid, Loss, Matrix, Packing, Scales,
 };
-use crate::arithmetic::{FlatCodes, WithCodes, plain};
+use crate::arithmetic::{FlatCodes, WithCodes};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 use crate::framework::{Bid, Bids, Evidence, NOT_MOVED, Part, Recipe, Taker, TensorId};
@@ -39,9 +39,8 @@ pub(super) fn bid_for(
     let bid = match understood(info, stored, scale, quark) {
         Ok((kind, shape)) => {
             let columns = shape.last().copied().unwrap_or(1);
-            let outer = plain::columns(&shape);
             let steps = quark.map(|_| native);
-            let matrix = rows_of_codes(kind.codes(), columns, outer, steps, native);
+            let matrix = rows_of_codes(kind.codes(), columns, steps, native);
             let recipe: Arc<dyn Recipe> = match kind {
                 Kind::Fp4 => Arc::new(with_codes(matrix, &shape)),
                 Kind::Fp6 { .. } => Arc::new(matrix),
@@ -245,7 +244,6 @@ pub(super) fn with_codes(recipe: Matrix, shape: &[u64]) -> WithCodes<Matrix, Fla
 pub(super) fn rows_of_codes(
     codes: Codes,
     columns: u64,
-    outer: u64,
     steps: Option<DType>,
     native: DType,
 ) -> Matrix {
@@ -255,7 +253,6 @@ pub(super) fn rows_of_codes(
         row_bytes: codes.packing.row_bytes(columns),
         codes,
         columns,
-        outer,
         group: GROUP,
         factors: Box::new(Scales { steps, ..Scales::plain(scale) }),
         arithmetic: Arithmetic::Times,

@@ -19,7 +19,7 @@ use crate::arithmetic::plain::power_of_two;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::framework::recipe::in_type_of;
-use crate::framework::{ByElements, Elements, GroupedCodes, Origins, Recipe};
+use crate::framework::{GroupedCodes, Origins, Recipe};
 use crate::number::Out;
 use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
@@ -49,11 +49,7 @@ impl Transposed {
     }
 }
 
-impl ByElements for Transposed {
-    fn row_elements(&self) -> u64 {
-        self.matrix()
-    }
-
+impl Recipe for Transposed {
     fn is_transposed(&self) -> bool {
         true
     }
@@ -65,13 +61,10 @@ impl ByElements for Transposed {
     }
 
     fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
-        let matrix =
-            rows_of_codes(self.codes.clone(), self.columns, self.matrix(), None, self.native);
+        let matrix = rows_of_codes(self.codes.clone(), self.columns, None, self.native);
         Some(Arc::new(with_codes(matrix, &[self.rows, self.columns])))
     }
-}
 
-impl Elements for Transposed {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         let groups = self.columns / BLOCK as u64;
         for panel in self.panels(elements) {
@@ -262,7 +255,7 @@ mod tests {
 
     fn decoded<T: Number>(of: &Transposed, parts: [&[u8]; 2], elements: Range<u64>) -> Vec<T> {
         let mut slabs = Vec::new();
-        Elements::needs(of, elements.clone(), &mut slabs);
+        Recipe::needs(of, elements.clone(), &mut slabs);
         let bytes: Vec<_> = slabs.iter().map(|slab| stage(slab, parts[slab.part])).collect();
         let staged: Vec<_> = bytes
             .iter()
@@ -270,7 +263,7 @@ mod tests {
             .map(|(bytes, slab)| Staged::of_rows(bytes, length(slab.row_bytes)))
             .collect();
         let mut out = vec![T::default(); length(elements.end - elements.start)];
-        Elements::decode(of, &staged, elements, T::out(&mut out)).unwrap();
+        Recipe::decode(of, &staged, elements, T::out(&mut out)).unwrap();
         out
     }
 

@@ -287,7 +287,6 @@ fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {
     Matrix {
         codes: Codes::new(packing, |code| if code == 8 { zero } else { E2M1[usize::from(code)] }),
         columns: sides.columns,
-        outer: if sides.matrices.is_some() { sides.rows * sides.columns } else { sides.columns },
         row_bytes: sides.row_bytes,
         group: GROUP,
         factors,

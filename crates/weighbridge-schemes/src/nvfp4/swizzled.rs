@@ -16,13 +16,13 @@ pub(super) struct Swizzled {
 }
 
 impl Factors for Swizzled {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+    fn needs(&self, rows: Range<u64>, _: Range<u64>, slabs: &mut Vec<Slab>) {
         slabs.push(self.tiles.slab(1, &rows));
         slabs.push(Slab::whole(2, 0, 4));
     }
 
     fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
-        let &RowGroups { staged, first, row, ref groups, native } = of;
+        let &RowGroups { staged, first, row, ref groups, native, .. } = of;
         let steps = self.steps.filter(|_| native);
         let whole = rounded(steps, scale_of(DType::F32, staged[1].bytes(), 0));
         for (group, out) in groups.clone().zip(out) {

@@ -6,7 +6,7 @@ use super::{Readahead, Scratch, Weight};
 use crate::bounds::{Bounds, Candidates};
 use crate::compare::Wide;
 use crate::error::{Error, Result};
-use crate::schemes::{Origins, Out, Recipe, Rule};
+use crate::schemes::{Origins, Out, Portion, Recipe, Rule};
 use crate::source::Staged;
 
 impl Weight {
@@ -27,7 +27,7 @@ impl Weight {
         self.with_staged(elements, scratch, |recipe, staged| {
             let origins = recipe.origins().ok_or_else(no_bounds)?;
             self.decode_singles(recipe, staged, elements, values)?;
-            origins.bounds(staged, elements.clone(), values, out)
+            origins.bounds(&Portion { staged, elements: elements.clone() }, values, out)
         })
     }
 
@@ -40,8 +40,8 @@ impl Weight {
         scratch: &mut Scratch,
     ) -> Result<()> {
         self.with_staged(elements, scratch, |recipe, staged| {
-            let wide = recipe.elements().map(|all| all.decode_wide(staged, elements.clone(), out));
-            if !wide.transpose()?.unwrap_or(false) {
+            let of = Portion { staged, elements: elements.clone() };
+            if !(recipe.has_element_access() && recipe.decode_wide(&of, out)?) {
                 self.decode_singles(recipe, staged, elements, singles)?;
                 out.iter_mut().zip(singles).for_each(|(out, one)| *out = f64::from(*one).into());
             }
@@ -59,18 +59,17 @@ impl Weight {
     ) -> Result<Option<u64>> {
         let mut count = || {
             self.with_recipe(|recipe| {
-                let (Some(origins), Some(by_elements)) = (recipe.origins(), recipe.elements())
-                else {
-                    return Ok(None);
-                };
+                let origins = recipe.origins().filter(|_| recipe.has_element_access());
+                let Some(origins) = origins else { return Ok(None) };
                 let look = |staged: &[Staged<'_>]| {
-                    origins.count_outside(staged, elements.clone(), candidates)
+                    let of = Portion { staged, elements: elements.clone() };
+                    origins.count_outside(&of, candidates)
                 };
-                if let Some(counted) = self.with_buffered(by_elements, &elements, readahead, look) {
+                if let Some(counted) = self.with_buffered(recipe, &elements, readahead, look) {
                     return counted;
                 }
                 scratch.slabs.clear();
-                by_elements.needs(elements.clone(), &mut scratch.slabs);
+                recipe.needs(elements.clone(), &mut scratch.slabs);
                 look(&self.stage(scratch)?)
             })
         };
@@ -86,7 +85,8 @@ impl Weight {
     ) -> Result<()> {
         let done = self.with_recipe(|recipe| {
             scratch.slabs.clear();
-            recipe.needs_of(elements, self.rows_and_columns().1, &mut scratch.slabs);
+            let elements = recipe.around(elements, self.rows_and_columns().1);
+            recipe.needs(elements, &mut scratch.slabs);
             use_it(recipe, &self.stage(scratch)?)
         });
         done.map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
@@ -100,7 +100,7 @@ impl Weight {
         singles: &mut Vec<f32>,
     ) -> Result<()> {
         singles.resize(usize::try_from(elements.end - elements.start).unwrap_or(usize::MAX), 0.0);
-        recipe.decode_of(staged, elements, self.rows_and_columns().1, Out::F32(singles))
+        recipe.decode(staged, elements.clone(), Out::F32(singles))
     }
 }
 

@@ -149,11 +149,10 @@ fn composed(
     let recipe: Result<Arc<dyn Recipe>, Arc<str>> = match refused {
         Some(reason) => Err(reason.into()),
         None => {
-            let columns = plain::columns(&shape);
-            let whole = Composed::new(stretches, columns);
+            let whole = Composed::new(stretches);
             match turns {
                 1 => Ok(Arc::new(whole)),
-                turns => Ok(Arc::new(InTurn::new(whole, turns, columns))),
+                turns => Ok(Arc::new(InTurn::new(whole, turns))),
             }
         }
     };
@@ -197,7 +196,7 @@ fn as_stored(
 fn recipe(weight: &Weight) -> Result<Arc<dyn Recipe>> {
     match weight.entry() {
         Entry::Plain(id) => {
-            let recipe = plain::recipe_as(weight.info(*id), weight.shape());
+            let recipe = plain::recipe(weight.info(*id));
             Ok(Arc::new(recipe.map_err(Error::unsupported)?))
         }
         Entry::Scheme(_, bid) => match &bid.recipe {

@@ -145,13 +145,13 @@ impl Weight {
 
     /// The elements of some rows.
     fn elements_of(&self, rows: &Range<u64>) -> Result<Range<u64>> {
-        let (all, columns) = self.rows_and_columns();
+        let all = self.rows_and_columns().0;
         if rows.start > rows.end || rows.end > all {
             return Err(Error::usage(format!(
                 "rows {rows:?} were asked for, but there are only {all}"
             )));
         }
-        Ok(rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns))
+        Ok(self.elements_in(rows))
     }
 
     /// Copies rows of a plain weight in the type it is stored in.

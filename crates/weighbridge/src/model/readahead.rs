@@ -6,9 +6,10 @@
 use std::ops::Range;
 
 use super::row_steps::parts_of;
+use super::weight::check_element_access;
 use super::{Scratch, Weight};
-use crate::error::{Error, Result};
-use crate::schemes::{Element, Elements};
+use crate::error::Result;
+use crate::schemes::{Element, Recipe};
 use crate::source::{Slab, Staged};
 
 /// The stored bytes of some elements of one weight.
@@ -54,9 +55,7 @@ impl Weight {
         }
         let mut decode = || {
             self.with_recipe(|recipe| {
-                let recipe = recipe
-                    .elements()
-                    .ok_or_else(|| Error::usage("it can be decoded by whole rows only"))?;
+                check_element_access(recipe)?;
                 readahead.slabs.clear();
                 recipe.needs(elements.clone(), &mut readahead.slabs);
                 if !readahead.has(&elements) {
@@ -91,7 +90,7 @@ impl Weight {
     /// Calls `look` with the stored bytes of some elements, if they are buffered.
     pub(super) fn with_buffered<R>(
         &self,
-        recipe: &dyn Elements,
+        recipe: &dyn Recipe,
         elements: &Range<u64>,
         readahead: &mut Readahead,
         look: impl FnOnce(&[Staged<'_>]) -> Result<R>,

@@ -5,10 +5,9 @@
 //! stored tensor keeps its own, which is what copying it as it is needs.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::catalog::{Finding, Shape};
-use crate::schemes::{Entry, Ledger, Reshaped, TensorId, plain};
+use crate::schemes::{Entry, Ledger, TensorId};
 use crate::source::Source;
 
 /// The shapes of stored tensors before they were stored, where they differ.
@@ -52,25 +51,21 @@ impl OriginalShapes {
                 continue;
             };
             let info = &sources[id.source as usize].catalog().tensors[id.tensor as usize];
-            let reshaped = match &bid.recipe {
-                Ok(recipe) if bid.shape == info.shape => {
-                    Reshaped::new(recipe.clone(), plain::columns(shape))
-                        .map(|recipe| Ok(Arc::new(recipe) as _))
-                }
-                Err(reason) if bid.shape == info.shape => Some(Err(reason.clone())),
-                _ => None,
+            // The same elements in the same order, cut into other rows.
+            let fits = match &bid.recipe {
+                Ok(recipe) => recipe.has_element_access(),
+                Err(_) => true,
             };
-            match reshaped {
-                Some(recipe) => (bid.shape, bid.recipe) = (shape.clone(), recipe),
-                None => {
-                    let message = format!(
-                        "the file says that its shape is {:?}, which this version cannot give to a \
-                         weight that is decoded in this way",
-                        &shape[..]
-                    );
-                    ledger.findings.push(Finding::of(&bid.name, "undecodable", message));
-                }
+            if fits && bid.shape == info.shape {
+                bid.shape = shape.clone();
+                continue;
             }
+            let message = format!(
+                "the file says that its shape is {:?}, which this version cannot give to a \
+                 weight that is decoded in this way",
+                &shape[..]
+            );
+            ledger.findings.push(Finding::of(&bid.name, "undecodable", message));
         }
     }
 }

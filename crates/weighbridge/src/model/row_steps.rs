@@ -29,18 +29,18 @@ impl Weight {
         let mut work = |scratch: &mut Scratch| {
             self.with_recipe(|recipe| {
                 scratch.slabs.clear();
-                recipe.needs(rows.clone(), &mut scratch.slabs);
+                recipe.needs(self.elements_in(&rows), &mut scratch.slabs);
                 let (all_slabs, staged) = self.stage_listed(scratch)?;
                 let (mut slabs, mut at) = (Vec::new(), rows.start);
                 while at < rows.end {
                     let some = at..at.saturating_add(step.max(1)).min(rows.end);
                     slabs.clear();
-                    recipe.needs(some.clone(), &mut slabs);
+                    recipe.needs(self.elements_in(&some), &mut slabs);
                     let parts = parts_of(all_slabs, &staged, &slabs).ok_or_else(|| {
                         Error::usage("its recipe asks for bytes outside of what was read")
                     })?;
                     out.resize(len(&some).map_err(too_large)?, T::default());
-                    recipe.decode(&parts, some.clone(), T::out(out))?;
+                    recipe.decode(&parts, self.elements_in(&some), T::out(out))?;
                     each(some.clone(), out)?;
                     at = some.end;
                 }

@@ -133,6 +133,12 @@ impl Weight {
         }
     }
 
+    /// The elements of some rows.
+    pub(super) fn elements_in(&self, rows: &Range<u64>) -> Range<u64> {
+        let columns = self.rows_and_columns().1;
+        rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
+    }
+
     /// The stored tensors it is made of: role, source, tensor.
     pub fn parts(&self) -> impl Iterator<Item = (&'static str, &Source, &TensorInfo)> {
         (0..).map_while(|index| self.part(index)).map(|part| {
@@ -179,31 +185,17 @@ impl Weight {
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let decode = || {
-            let (all, columns) = self.rows_and_columns();
-            check_range("rows", &rows, all, columns, out.len())?;
-            self.model.refuse_unlike_twins(self)?;
-            let elements = rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns);
-            if let Some(read) = self.read_direct(&elements, out) {
-                return read;
-            }
-            self.with_recipe(|recipe| {
-                if out.is_empty() {
-                    return Ok(());
-                }
-                scratch.slabs.clear();
-                recipe.needs(rows.clone(), &mut scratch.slabs);
-                let staged = self.stage(scratch)?;
-                recipe.decode(&staged, rows, T::out(out))
-            })
-        };
-        decode().map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
+        let (all, columns) = self.rows_and_columns();
+        let checked = check_range("rows", &rows, all, columns, out.len());
+        let elements = self.elements_in(&rows);
+        let done = checked.and_then(|()| self.decode_checked(elements, out, scratch, |_| Ok(())));
+        done.map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
     }
 
     /// Whether any stretch of its elements can be decoded, and not only whole rows.
     #[must_use]
     pub fn has_element_access(&self) -> bool {
-        self.with_recipe(|recipe| Ok(recipe.elements().is_some())).unwrap_or(false)
+        self.with_recipe(|recipe| Ok(recipe.has_element_access())).unwrap_or(false)
     }
 
     /// Whether it is stored transposed, so that a few of its rows are read in many small pieces.
@@ -225,8 +217,9 @@ impl Weight {
     /// How many elements are best decoded at a time, at most `most`; `None` where only whole rows
     /// can be decoded.
     pub(crate) fn element_batch(&self, most: u64) -> Option<u64> {
-        self.with_recipe(|recipe| Ok(recipe.elements().map(|by_elements| by_elements.batch(most))))
-            .unwrap_or(None)
+        let batch =
+            |recipe: &dyn Recipe| Ok(recipe.has_element_access().then(|| recipe.batch(most)));
+        self.with_recipe(batch).unwrap_or(None)
     }
 
     /// Decodes some elements, counted through the whole weight, where that is
@@ -238,26 +231,33 @@ impl Weight {
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let decode = || {
-            check_range("elements", &elements, self.elements(), 1, out.len())?;
-            self.model.refuse_unlike_twins(self)?;
-            if let Some(read) = self.read_direct(&elements, out) {
-                return read;
+        let checked = check_range("elements", &elements, self.elements(), 1, out.len());
+        let decode = |()| self.decode_checked(elements, out, scratch, check_element_access);
+        checked.and_then(decode).map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
+    }
+
+    /// Decodes elements that `out` holds, unless `refuse` does not allow it.
+    fn decode_checked<T: Element>(
+        &self,
+        elements: Range<u64>,
+        out: &mut [T],
+        scratch: &mut Scratch,
+        refuse: fn(&dyn Recipe) -> Result<()>,
+    ) -> Result<()> {
+        self.model.refuse_unlike_twins(self)?;
+        if let Some(read) = self.read_direct(&elements, out) {
+            return read;
+        }
+        self.with_recipe(|recipe| {
+            refuse(recipe)?;
+            if out.is_empty() {
+                return Ok(());
             }
-            self.with_recipe(|recipe| {
-                let by_elements = recipe
-                    .elements()
-                    .ok_or_else(|| Error::usage("it can be decoded by whole rows only"))?;
-                if out.is_empty() {
-                    return Ok(());
-                }
-                scratch.slabs.clear();
-                by_elements.needs(elements.clone(), &mut scratch.slabs);
-                let staged = self.stage(scratch)?;
-                by_elements.decode(&staged, elements, T::out(out))
-            })
-        };
-        decode().map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
+            scratch.slabs.clear();
+            recipe.needs(elements.clone(), &mut scratch.slabs);
+            let staged = self.stage(scratch)?;
+            recipe.decode(&staged, elements, T::out(out))
+        })
     }
 
     /// The largest stretch of stored bytes that some rows need at once.
@@ -284,7 +284,7 @@ impl Weight {
     fn slabs_of(&self, rows: Range<u64>) -> Result<Vec<Slab>> {
         self.with_recipe(|recipe| {
             let mut slabs = Vec::new();
-            recipe.needs(rows, &mut slabs);
+            recipe.needs(self.elements_in(&rows), &mut slabs);
             Ok(slabs)
         })
     }
@@ -293,7 +293,7 @@ impl Weight {
     pub(crate) fn staged_for_elements(&self, elements: Range<u64>) -> Result<u64> {
         self.with_recipe(|recipe| {
             let mut slabs = Vec::new();
-            if let Some(recipe) = recipe.elements() {
+            if recipe.has_element_access() {
                 recipe.needs(elements, &mut slabs);
             }
             Ok(total(&slabs))
@@ -309,7 +309,7 @@ impl Weight {
         self.parts().try_for_each(|(_, source, info)| source.check_readable(info))?;
         match self.entry() {
             Entry::Plain(id) => {
-                let recipe = plain::recipe_as(self.info(*id), self.shape());
+                let recipe = plain::recipe(self.info(*id));
                 use_it(&recipe.map_err(Error::unsupported)?)
             }
             Entry::Scheme(_, bid) => match &bid.recipe {
@@ -381,6 +381,12 @@ impl Weight {
 fn total(slabs: &[Slab]) -> u64 {
     let bytes = slabs.iter().map(|slab| slab.row_bytes.saturating_mul(slab.count));
     bytes.fold(0, u64::saturating_add)
+}
+
+/// An error if only whole rows can be decoded.
+pub(super) fn check_element_access(recipe: &dyn Recipe) -> Result<()> {
+    let by_rows = || Error::usage("it can be decoded by whole rows only");
+    recipe.has_element_access().then_some(()).ok_or_else(by_rows)
 }
 
 /// An error unless the range of `what` lies within `all` and fills a buffer, each taking `columns`.

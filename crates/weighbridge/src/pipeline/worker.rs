@@ -15,7 +15,7 @@ use super::sink::{Sink, Tile};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Scratch;
-use crate::schemes::{Decoded, Element, Elements, EncodedTensor, plain};
+use crate::schemes::{Decoded, Element, EncodedTensor, Recipe, plain};
 use crate::source::Slab;
 
 /// Takes the bytes of a finished tile.
@@ -191,7 +191,7 @@ impl Buffers {
         let (source, info) = job.only_part()?;
         let plain = plain::recipe(info).map_err(|e| Error::unsupported(e).in_tensor(&info.name))?;
         let staged = source.fetch(info, &plain.slab(elements), &mut self.staging)?;
-        Elements::decode(&plain, &[staged], elements.clone(), T::out(tile))?;
+        plain.decode(&[staged], elements.clone(), T::out(tile))?;
         let is_finite = |index| plain.is_finite(staged.bytes(), index);
         Ok(match any_infinite(tile) {
             true => infinities(tile).filter(|&index| is_finite(index)).count() as u64,

@@ -27,8 +27,8 @@ use crate::arithmetic::matrix::{self, Arithmetic, Codes, Factor, Packing, Run, s
 use crate::bounds::Bounds;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::framework::recipe::in_type_of;
-use crate::framework::{GroupedCodes, Origins, Recipe, RowRule, Rule};
+use crate::framework::recipe::{in_type_of, rows_of};
+use crate::framework::{Extract, GroupedCodes, Kind, Origins, Portion, Recipe, RowRule, Rule};
 use crate::number::{Element, Out};
 use crate::simd::{self, Number, half_to_f32};
 use crate::source::{Slab, Staged};
@@ -107,36 +107,31 @@ pub(crate) fn plain_codes(bits: u32) -> Codes {
 }
 
 impl Recipe for Columns {
+    fn has_element_access(&self) -> bool {
+        false
+    }
+
     fn is_transposed(&self) -> bool {
         true
     }
 
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        let columns = |part, words: Range<u64>, width, count, stride| Slab {
-            part,
-            offset: words.start * width,
-            row_bytes: (words.end - words.start) * width,
-            count,
-            stride: stride * width,
-        };
-        let all = 0..self.outputs;
-        let (words, every) = (self.word_layout.words(&rows), self.word_layout.words(&all));
-        let word_rows = self.word_layout.word_rows(self.inputs, self.codes.packing.bits());
-        slabs.push(columns(0, words, 4, word_rows, every.end));
-        let (words, every) = (self.zeros.words(&rows), self.zeros.words(&all));
-        slabs.push(columns(1, words, 4, self.groups, every.end));
-        let width = u64::from(self.scale_type.bits() / 8);
-        slabs.push(columns(2, rows, width, self.groups, self.outputs));
-        if self.indexed {
-            slabs.push(Slab::whole(3, 0, self.inputs * 4));
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        let rows = rows_of(&elements, self.inputs);
+        for (kind, all) in
+            [(Kind::Codes, self.inputs), (Kind::Zeros, self.groups), (Kind::Scales, self.groups)]
+        {
+            let of = Extract { rows: rows.clone(), across: 0..all };
+            GroupedCodes::needs(self, kind, &of, slabs);
         }
+        self.needs_for_check(slabs);
     }
 
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         let [codes, zeros, scales, rest @ ..] = staged else {
             return Err(Error::usage("codes, zero points and scales are needed"));
         };
         let groups = rest.first().map(|groups| self.groups_of(groups.bytes())).transpose()?;
+        let rows = rows_of(&elements, self.inputs);
         let tile = Tile { of: self, rows, codes, zeros, scales, groups: groups.flatten() };
         in_type_of!(out, tile.decode(out))
     }
@@ -155,7 +150,7 @@ impl Origins for Columns {
         Rule::ByRows(calibrated(self.codes.packing.bits()))
     }
 
-    fn bounds(&self, _: &[Staged<'_>], _: Range<u64>, _: &[f32], _: &mut [Bounds]) -> Result<()> {
+    fn bounds(&self, _: &Portion<'_>, _: &[f32], _: &mut [Bounds]) -> Result<()> {
         Err(Error::usage("codes that were chosen together have no bounds"))
     }
 }
@@ -231,13 +226,7 @@ struct FactorBuffers {
 
 thread_local! {
     /// Kept from one tile to the next.
-    static BUFFERS: Cell<FactorBuffers> = const { Cell::new(FactorBuffers::new()) };
-}
-
-impl FactorBuffers {
-    const fn new() -> Self {
-        Self { rows: Vec::new(), table: Table::new() }
-    }
+    static BUFFERS: Cell<FactorBuffers> = Cell::default();
 }
 
 impl Tile<'_> {

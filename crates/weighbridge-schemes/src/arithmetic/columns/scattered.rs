@@ -26,10 +26,6 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) const fn new() -> Self {
-        Self { scales: Vec::new(), zeros: Vec::new() }
-    }
-
     pub(super) fn clear(&mut self) {
         self.scales.clear();
         self.zeros.clear();

@@ -56,7 +56,8 @@ impl Sample {
     /// Cuts the slabs out and decodes, at the level that runs.
     fn decode<T: Element + PartialEq>(&self, rows: Range<u64>) -> Result<Vec<T>> {
         let mut slabs = Vec::new();
-        Recipe::needs(&self.columns, rows.clone(), &mut slabs);
+        let elements = rows.start * self.columns.inputs..rows.end * self.columns.inputs;
+        Recipe::needs(&self.columns, elements.clone(), &mut slabs);
         let cut: Vec<Vec<u8>> = slabs
             .iter()
             .map(|slab| {
@@ -73,7 +74,7 @@ impl Sample {
             .map(|(cut, slab)| Staged::of_rows(cut, length(slab.row_bytes)))
             .collect();
         let mut out = vec![T::default(); length((rows.end - rows.start) * self.columns.inputs)];
-        self.columns.decode(&staged, rows, T::out(&mut out))?;
+        self.columns.decode(&staged, elements, T::out(&mut out))?;
         Ok(out)
     }
 

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::length;
 use crate::error::Result;
-use crate::framework::{ByElements, Elements};
+use crate::framework::Recipe;
 use crate::number::Out;
-use crate::source::{Slab, Staged};
+use crate::source::Staged;
 
 /// Such numbers.
 pub struct Computed {
@@ -20,15 +20,7 @@ impl Computed {
     }
 }
 
-impl ByElements for Computed {
-    fn row_elements(&self) -> u64 {
-        1
-    }
-}
-
-impl Elements for Computed {
-    fn needs(&self, _: Range<u64>, _: &mut Vec<Slab>) {}
-
+impl Recipe for Computed {
     fn decode(&self, _: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         let first = length(elements.start);
         out.fill_with(|index| self.numbers.get(first + index).copied().unwrap_or(0.0));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Composed, length};
 use crate::error::Result;
-use crate::framework::{ByElements, Elements};
+use crate::framework::{Portion, Recipe};
 use crate::number::Out;
 use crate::source::{Slab, Staged};
 
@@ -12,14 +12,12 @@ use crate::source::{Slab, Staged};
 pub struct InTurn {
     whole: Composed,
     turns: u64,
-    /// Elements of a row of the outermost dimension.
-    columns: u64,
 }
 
 impl InTurn {
     /// A weight of `turns` others, which follow each other in `whole`.
-    pub fn new(whole: Composed, turns: u64, columns: u64) -> Self {
-        Self { whole, turns: turns.max(1), columns }
+    pub fn new(whole: Composed, turns: u64) -> Self {
+        Self { whole, turns: turns.max(1) }
     }
 
     /// Which numbers of each of the others `elements` are.
@@ -35,11 +33,7 @@ impl InTurn {
     }
 }
 
-impl ByElements for InTurn {
-    fn row_elements(&self) -> u64 {
-        self.columns
-    }
-
+impl Recipe for InTurn {
     fn has_element_access(&self) -> bool {
         self.whole.has_element_access
     }
@@ -47,9 +41,7 @@ impl ByElements for InTurn {
     fn is_transposed(&self) -> bool {
         self.whole.is_transposed()
     }
-}
 
-impl Elements for InTurn {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         for range in self.ranges(&elements) {
             self.whole.needs(range, slabs);
@@ -62,7 +54,8 @@ impl Elements for InTurn {
             let mut slabs = Vec::new();
             self.whole.needs(range.clone(), &mut slabs);
             let mut numbers = vec![0.0_f32; length(range.end - range.start)];
-            self.whole.decode_as(rest, &range, &mut numbers)?;
+            let of = Portion { staged: rest, elements: range };
+            self.whole.decode_as(&of, &mut numbers)?;
             rest = rest.get(slabs.len()..).unwrap_or_default();
             turns.push(numbers.into_iter());
         }

@@ -10,7 +10,7 @@ use crate::arithmetic::length;
 use crate::compare::Wide;
 use crate::error::Result;
 use crate::framework::recipe::in_type_of;
-use crate::framework::{ByElements, Elements, GroupedCodes, GroupedForm, NOT_MOVED, Origins};
+use crate::framework::{GroupedCodes, GroupedForm, NOT_MOVED, Origins, Portion, Recipe};
 use crate::number::Out;
 use crate::shape::least_common_multiple;
 use crate::source::{Slab, Staged};
@@ -39,8 +39,6 @@ const ACROSS_ELEMENTS: u64 = 1 << 20;
 /// The stretches of a weight, one after the other.
 pub struct Composed {
     stretches: Vec<Stretch>,
-    /// Elements of a row of the outermost dimension.
-    columns: u64,
     /// Whether any stretch of elements can be decoded.
     has_element_access: bool,
     /// What its codes are, if they can be had as they are.
@@ -49,10 +47,10 @@ pub struct Composed {
 
 impl Composed {
     /// A weight of these stretches.
-    pub fn new(stretches: Vec<Stretch>, columns: u64) -> Self {
+    pub fn new(stretches: Vec<Stretch>) -> Self {
         let has_element_access = stretches.iter().all(Stretch::has_element_access);
         let codes = Self::form_of_codes(&stretches);
-        Self { stretches, columns, has_element_access, codes }
+        Self { stretches, has_element_access, codes }
     }
 
     /// Calls `take` with each block of `elements`, in order.
@@ -75,14 +73,9 @@ impl Composed {
         Ok(())
     }
 
-    fn decode_as<T: Figure>(
-        &self,
-        staged: &[Staged<'_>],
-        elements: &Range<u64>,
-        out: &mut [T],
-    ) -> Result<()> {
-        let (mut rest, mut buffers) = (staged, Buffers::default());
-        self.each_block(elements, |stretch, block| {
+    fn decode_as<T: Figure>(&self, of: &Portion<'_>, out: &mut [T]) -> Result<()> {
+        let (mut rest, mut buffers) = (of.staged, Buffers::default());
+        self.each_block(&of.elements, |stretch, block| {
             let used = stretch.decode(block, rest, out, &mut buffers)?;
             rest = rest.get(used..).unwrap_or_default();
             Ok(())
@@ -90,11 +83,7 @@ impl Composed {
     }
 }
 
-impl ByElements for Composed {
-    fn row_elements(&self) -> u64 {
-        self.columns
-    }
-
+impl Recipe for Composed {
     fn has_element_access(&self) -> bool {
         self.has_element_access
     }
@@ -103,16 +92,14 @@ impl ByElements for Composed {
         self.stretches.iter().any(Stretch::is_transposed)
     }
 
-    fn unit(&self) -> Option<u64> {
+    fn unit(&self, _: u64) -> Option<u64> {
         self.stretches.iter().filter_map(Stretch::unit).reduce(least_common_multiple)
     }
 
     fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
         self.codes.map(|_| self as &dyn GroupedCodes).ok_or(NOT_MOVED)
     }
-}
 
-impl Elements for Composed {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         // Listing what is needed does not fail.
         _ = self.each_block(&elements, |stretch, block| {
@@ -122,16 +109,11 @@ impl Elements for Composed {
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        in_type_of!(out, self.decode_as(staged, &elements, out))
+        in_type_of!(out, self.decode_as(&Portion { staged, elements }, out))
     }
 
-    fn decode_wide(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        out: &mut [Wide],
-    ) -> Result<bool> {
-        self.decode_as(staged, &elements, out).map(|()| true)
+    fn decode_wide(&self, of: &Portion<'_>, out: &mut [Wide]) -> Result<bool> {
+        self.decode_as(of, out).map(|()| true)
     }
 
     fn origins(&self) -> Option<&dyn Origins> {

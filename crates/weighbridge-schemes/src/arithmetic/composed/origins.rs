@@ -1,12 +1,10 @@
 //! Where the originals of a composed weight's numbers may have been.
 
-use std::ops::Range;
-
 use super::block::{Block, To, each_piece, taken};
 use super::{Composed, Stretch, length};
 use crate::bounds::{Bounds, Candidates};
 use crate::error::Result;
-use crate::framework::{Origins, Rule};
+use crate::framework::{Origins, Portion, Rule};
 use crate::source::Staged;
 
 impl Composed {
@@ -23,24 +21,13 @@ impl Origins for Composed {
         origins.map_or(Rule::Bounded, Origins::rule)
     }
 
-    fn bounds(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        _: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()> {
-        self.decode_as(staged, &elements, out)
+    fn bounds(&self, of: &Portion<'_>, _: &[f32], out: &mut [Bounds]) -> Result<()> {
+        self.decode_as(of, out)
     }
 
-    fn count_outside(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        candidates: Candidates<'_>,
-    ) -> Result<Option<u64>> {
-        let (mut rest, mut all) = (staged, Some(0));
-        self.each_block(&elements, |stretch, block| {
+    fn count_outside(&self, of: &Portion<'_>, candidates: Candidates<'_>) -> Result<Option<u64>> {
+        let (mut rest, mut all) = (of.staged, Some(0));
+        self.each_block(&of.elements, |stretch, block| {
             let Some(before) = all else { return Ok(()) };
             let (used, outside) = stretch.count_outside(block, rest, candidates)?;
             rest = rest.get(used..).unwrap_or_default();
@@ -63,7 +50,7 @@ impl Stretch {
         let (Some(origins), &To::Rows { every }) = (self.recipe.origins(), &block.to) else {
             return Ok((0, None));
         };
-        if self.view.changes_values() || self.recipe.elements().is_none() {
+        if self.view.changes_values() || !self.recipe.has_element_access() {
             return Ok((0, None));
         }
         let piece = length(block.piece);
@@ -76,19 +63,20 @@ impl Stretch {
             let used = each_piece(&self.bands(block, &mut Vec::new()), staged, |bytes, index| {
                 let Some(before) = all else { return Ok(()) };
                 let start = block.first + index * block.step;
-                let here = start..start + block.piece;
-                let outside = origins.count_outside(bytes, here, part(index))?;
+                let here = Portion { staged: bytes, elements: start..start + block.piece };
+                let outside = origins.count_outside(&here, part(index))?;
                 all = outside.map(|outside| before + outside);
                 Ok(())
             })?;
             return Ok((used, all));
         }
         let (span, mut slabs) = (block.first..block.first + block.span(), Vec::new());
-        self.recipe.needs_of(&span, self.recipe_row, &mut slabs);
+        self.recipe.needs(span.clone(), &mut slabs);
         let own = taken(staged, slabs.len())?;
+        let of = Portion { staged: own, elements: span };
         if block.is_straight() {
             let all = candidates.part(block.at..block.at + length(block.span()));
-            return Ok((own.len(), origins.count_outside(own, span, all)?));
+            return Ok((own.len(), origins.count_outside(&of, all)?));
         }
         if block.step != block.piece {
             return Ok((0, None));
@@ -98,6 +86,6 @@ impl Stretch {
         let stored: Vec<f32> = parts().flat_map(|part| part.stored).copied().collect();
         let originals: Vec<f32> = parts().flat_map(|part| part.originals).copied().collect();
         let all = Candidates { stored: &stored, originals: &originals, ..candidates };
-        Ok((own.len(), origins.count_outside(own, span, all)?))
+        Ok((own.len(), origins.count_outside(&of, all)?))
     }
 }

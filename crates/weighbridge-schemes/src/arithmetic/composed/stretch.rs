@@ -8,8 +8,7 @@ use super::figure::{Figure, Weighed};
 use super::rows::runs;
 use super::{ACROSS_ELEMENTS, length};
 use crate::error::Result;
-use crate::framework::Recipe;
-use crate::framework::recipe::{elements_of, rows_of};
+use crate::framework::{Portion, Recipe};
 use crate::shape::least_common_multiple;
 use crate::source::{Slab, Staged};
 use crate::view::{Matrix, Rows, View};
@@ -38,7 +37,7 @@ impl Stretch {
 
     /// Whether any of its elements can be decoded at no great cost.
     pub(super) fn has_element_access(&self) -> bool {
-        self.recipe.elements().is_some() || self.recipe_row <= MOST_OF_A_ROW
+        self.recipe.has_element_access() || self.recipe_row <= MOST_OF_A_ROW
     }
 
     /// Whether a few of its rows are read in many small pieces.
@@ -53,22 +52,22 @@ impl Stretch {
             Rows::Heads { head_rows, .. } => (head_rows / 2).max(1) * 2,
             _ => 1,
         };
-        match (self.view.transposed, self.recipe.elements()) {
-            (Some(_), Some(_)) => Some(row),
+        match (self.view.transposed, self.recipe.has_element_access()) {
+            (Some(_), true) => Some(row),
             // Any column takes all of the matrix.
-            (Some(_), None) => Some(self.elements().max(1)),
-            (None, Some(_)) => None,
-            (None, None) => Some(least_common_multiple(self.recipe_row, row.saturating_mul(rows))),
+            (Some(_), false) => Some(self.elements().max(1)),
+            (None, true) => None,
+            (None, false) => Some(least_common_multiple(self.recipe_row, row.saturating_mul(rows))),
         }
     }
 
     /// How many elements are best decoded at a time.
     pub(super) fn batch(&self, most: u64) -> u64 {
         let row = self.view.row_len().max(1);
-        let (most, in_rows) = match (self.recipe.elements(), self.view.transposed) {
+        let (most, in_rows) = match (self.recipe.has_element_access(), self.view.transposed) {
             (_, Some(_)) => (most.min(ACROSS_ELEMENTS), true),
-            (Some(elements), None) => (elements.batch(most), false),
-            (None, None) => (most, true),
+            (true, None) => (self.recipe.batch(most), false),
+            (false, None) => (most, true),
         };
         if in_rows && most >= row { most / row * row } else { most }
     }
@@ -142,7 +141,12 @@ impl Stretch {
 
     /// Whether all of a block's span is decoded at once.
     fn is_together(&self, block: &Block) -> bool {
-        block.is_together() || self.recipe.elements().is_none()
+        block.is_together() || !self.recipe.has_element_access()
+    }
+
+    /// What some elements of the weight need.
+    fn needs_of(&self, elements: &Range<u64>, slabs: &mut Vec<Slab>) {
+        self.recipe.needs(self.recipe.around(elements, self.recipe_row), slabs);
     }
 
     /// What a block needs.
@@ -151,7 +155,7 @@ impl Stretch {
         match self.is_together(block) {
             true => {
                 let span = block.first..block.first + block.span();
-                self.recipe.needs_of(&span, self.recipe_row, slabs);
+                self.needs_of(&span, slabs);
             }
             false => {
                 let mut own = Vec::new();
@@ -165,10 +169,7 @@ impl Stretch {
 
     /// The bands of a block whose pieces are decoded one by one.
     pub(super) fn bands(&self, block: &Block, slabs: &mut Vec<Slab>) -> Vec<Band> {
-        block.bands(
-            &mut |elements, slabs| self.recipe.needs_of(&elements, self.recipe_row, slabs),
-            slabs,
-        )
+        block.bands(&mut |elements, slabs| self.needs_of(&elements, slabs), slabs)
     }
 
     /// Decodes a block, and tells how many of the staged slabs were its own.
@@ -184,7 +185,7 @@ impl Stretch {
         }
         let span = block.first..block.first + block.span();
         buffers.slabs.clear();
-        self.recipe.needs_of(&span, self.recipe_row, &mut buffers.slabs);
+        self.needs_of(&span, &mut buffers.slabs);
         let own = taken(staged, buffers.slabs.len())?;
         let len = length(block.span());
         if block.is_straight() {
@@ -233,18 +234,16 @@ impl Stretch {
         out: &mut [T],
         Buffers { rows: whole, singles, .. }: &mut Buffers<T>,
     ) -> Result<()> {
-        let all = match self.recipe.elements() {
-            Some(_) => source.clone(),
-            None => elements_of(&rows_of(source, self.recipe_row), self.recipe_row.max(1)),
-        };
+        let elements = self.recipe.around(source, self.recipe_row);
         let (change, in_half) = (self.view.change, self.in_half);
-        let of = Weighed { recipe: &*self.recipe, row: self.recipe_row, change, in_half };
-        if all == *source {
-            return T::decode(&of, staged, source, out, singles);
+        let portion = Portion { staged, elements: elements.clone() };
+        let of = Weighed { recipe: &*self.recipe, portion, change, in_half };
+        if elements == *source {
+            return T::decode(&of, out, singles);
         }
-        whole.resize(length(all.end - all.start), T::default());
-        T::decode(&of, staged, &all, whole, singles)?;
-        let first = length(source.start - all.start);
+        whole.resize(length(elements.end - elements.start), T::default());
+        T::decode(&of, whole, singles)?;
+        let first = length(source.start - elements.start);
         out.copy_from_slice(&whole[first..first + out.len()]);
         Ok(())
     }

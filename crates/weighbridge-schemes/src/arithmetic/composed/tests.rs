@@ -9,8 +9,7 @@ use super::*;
 use crate::arithmetic::{FlatCodes, WithCodes};
 use crate::change::Change;
 use crate::dtype::DType;
-use crate::framework::recipe::elements_of;
-use crate::framework::{ByElements, Extract, Kind, Recipe, Taker};
+use crate::framework::{Extract, Kind, Taker};
 use crate::view::{Matrix, Rows, View};
 
 /// A weight whose numbers say where they lie. Every few rows share a number that is added, from a
@@ -41,19 +40,13 @@ static PARTS: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     ]
 });
 
-impl ByElements for Counting {
-    fn row_elements(&self) -> u64 {
-        self.row
-    }
-}
-
 impl Counting {
     fn of(&self, element: u64) -> f32 {
         element as f32 + SHARED[length(element / self.row / self.shared_by)]
     }
 }
 
-impl Elements for Counting {
+impl Recipe for Counting {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         let rows = elements.start / self.row..elements.end.div_ceil(self.row);
         let shared = rows.start / self.shared_by..rows.end.div_ceil(self.shared_by);
@@ -78,17 +71,24 @@ impl Elements for Counting {
 }
 
 impl Recipe for CountingRows {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(&self.0, elements_of(&rows, self.0.row), slabs);
+    fn inner(&self) -> Option<&dyn Recipe> {
+        Some(&self.0)
     }
 
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(&self.0, staged, elements_of(&rows, self.0.row), out)
+    fn has_element_access(&self) -> bool {
+        false
+    }
+
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        assert!(
+            elements.start.is_multiple_of(self.0.row) && elements.end.is_multiple_of(self.0.row)
+        );
+        self.0.needs(elements, slabs);
     }
 }
 
 /// Decodes elements, from bytes that are copied together or lent as they lie.
-fn decoded(composed: &dyn Elements, elements: Range<u64>, is_lent: bool) -> (Vec<f32>, usize) {
+fn decoded(composed: &dyn Recipe, elements: Range<u64>, is_lent: bool) -> (Vec<f32>, usize) {
     let parts = &*PARTS;
     let mut slabs = Vec::new();
     composed.needs(elements.clone(), &mut slabs);
@@ -145,7 +145,7 @@ fn check(stretches: fn() -> Vec<Stretch>, elements: &[u64], of: &Counting) {
             let Stretch { recipe_row: row, .. } = *stretch;
             stretch.recipe = Arc::new(CountingRows(Counting { row, shared_by: of.shared_by }));
         }
-        let composed = Composed::new(stretches, 1);
+        let composed = Composed::new(stretches);
         for start in 0..=wanted.len() {
             for end in start..=wanted.len() {
                 for is_lent in [false, true] {
@@ -199,8 +199,8 @@ fn numbers_take_turns() {
     let firsts = [0, 5, 9];
     for turns in [2, 3] {
         let stretches = firsts[..turns].iter().map(|&first| stretch(Rows::From(first), 4, 3, 3));
-        let whole = Composed::new(stretches.collect(), 12);
-        let in_turn = InTurn::new(whole, turns as u64, 12 * turns as u64);
+        let whole = Composed::new(stretches.collect());
+        let in_turn = InTurn::new(whole, turns as u64);
         let each = |at: u64| firsts[..turns].iter().map(move |first| OF.of(first * 3 + at));
         let wanted: Vec<f32> = (0..12).flat_map(each).collect();
         for start in 0..=wanted.len() {
@@ -251,7 +251,7 @@ fn a_transposed_matrix_is_read_in_bands() {
     let recipe = Arc::new(Counting { row: 130, shared_by: 50 });
     let whole = Stretch { recipe, ..stretch(Rows::From(10), 120, 150, 130) };
     let whole = across(0, 130, whole);
-    let composed = Composed::new(vec![whole], 150);
+    let composed = Composed::new(vec![whole]);
     let of = Counting { row: 130, shared_by: 50 };
     let (some, slabs) = decoded(&composed, 150..150 * 100, false);
     // Three bands, each with the number that its rows share.
@@ -275,7 +275,7 @@ fn a_value_is_changed_in_the_type_that_is_asked_for() {
         let recipe = Arc::new(Computed::new(vec![number; 5]));
         let view = View { change, ..View::whole(&[1, 5]) };
         let stretch = Stretch { recipe, in_half, view, ..stretch(Rows::From(0), 1, 5, 5) };
-        let composed = Composed::new(vec![stretch], 1);
+        let composed = Composed::new(vec![stretch]);
         let mut out = [bf16::ZERO; 5];
         Recipe::decode(&composed, &[], 0..5, Out::Bf16(&mut out)).unwrap();
         assert_eq!(out, [bf16::from_f32(wanted); 5]);
@@ -293,7 +293,7 @@ fn codes_are_put_together_as_they_are() {
     let halved = heads(0, 4, true);
     let picked = Rows::Runs { start: 1, run: 1, period: 2 };
     let rows = [0, 2, 1, 3, 1, 3, 5, 5, 6];
-    let composed = Composed::new(vec![of(halved, 4), of(picked, 3), of(Rows::From(5), 2)], 8);
+    let composed = Composed::new(vec![of(halved, 4), of(picked, 3), of(Rows::From(5), 2)]);
     let coded = Recipe::codes(&composed).unwrap();
     let form = coded.form(Taker::Blocks).unwrap();
     assert_eq!((form.group, form.scale), (4, DType::F8_E4M3));
@@ -340,7 +340,7 @@ fn codes_that_change_are_decoded() {
         let recipe = Arc::new(WithCodes { recipe: Counting { row, shared_by: 4 }, codes });
         Stretch { recipe, ..stretch(Rows::From(0), 2, row, row) }
     };
-    let has_codes = |stretches| Recipe::codes(&Composed::new(stretches, 8)).is_ok();
+    let has_codes = |stretches| Recipe::codes(&Composed::new(stretches)).is_ok();
     assert!(has_codes(vec![of(codes, 8), of(codes, 16)]));
     assert!(!has_codes(vec![of(codes, 8), of(other, 8)]));
     assert!(!has_codes(vec![of(codes, 6)]));

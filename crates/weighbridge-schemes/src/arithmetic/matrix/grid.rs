@@ -148,13 +148,13 @@ fn round_all(to: Option<DType>, values: &mut [f32]) {
 }
 
 impl Factors for Scales {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+    fn needs(&self, rows: Range<u64>, _: Range<u64>, slabs: &mut Vec<Slab>) {
         let grids = [Some(self.scale), self.global, self.offset];
         slabs.extend(grids.into_iter().flatten().map(|grid| grid.slab(&rows)));
     }
 
     fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
-        let &RowGroups { staged, first, row, ref groups, native } = of;
+        let &RowGroups { staged, first, row, ref groups, native, .. } = of;
         let steps = self.steps.filter(|_| native);
         let mut scales = [0.0; GROUPS];
         let scales = &mut scales[..out.len()];

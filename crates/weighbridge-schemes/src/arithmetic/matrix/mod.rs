@@ -4,7 +4,7 @@
 //! bits), each code stands for a number, and every `group` columns of a row share a scale, some
 //! also an offset. A scheme says how its codes lie ([`Codes`]), where factors come from
 //! ([`Factors`]) and how the two are combined ([`Arithmetic`]); rows, stretches, output types and
-//! CPU levels are dealt with here. Codes that run on over rows are [`Flat`].
+//! CPU levels are dealt with here. Codes that run on over rows are one [endless](ENDLESS) row.
 //!
 //! Working type: f32. Where the weight's native type has sixteen bits and is what is asked for,
 //! [`Arithmetic`] and [`Factors`] may round in between as the canonical library does.
@@ -14,20 +14,18 @@ use std::ops::Range;
 use crate::arithmetic::length;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::framework::recipe::in_type_of;
-use crate::framework::{ByElements, Elements, Origins};
+use crate::framework::recipe::{in_type_of, rows_of};
+use crate::framework::{Origins, Portion, Recipe};
 use crate::number::{Element, Out};
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 
 mod e2m1;
-mod flat;
 mod grid;
 mod origins;
 
 pub(crate) use crate::simd::codes::Numbers;
 pub(crate) use e2m1::{E2M1, FLOATS4};
-pub(crate) use flat::{BlockFactors, Flat};
 pub(crate) use grid::{Cell, Grid, Scales, rounded, scale_of};
 pub(crate) use origins::{Choice, Loss, NumberLevels};
 
@@ -35,18 +33,24 @@ pub(crate) use crate::simd::codes::{Arithmetic, Codes, Factor, Packing, Run, dec
 
 /// Where the factors of a matrix come from.
 pub(crate) trait Factors: Send + Sync {
-    /// The pieces of the parts that hold the factors of some matrix rows.
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>);
+    /// The pieces of the parts that hold the factors of some matrix rows, and at least of these
+    /// groups of each.
+    fn needs(&self, rows: Range<u64>, groups: Range<u64>, slabs: &mut Vec<Slab>);
 
     /// The factors of some groups of a matrix row, at most [`GROUPS`].
     fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()>;
+
+    /// How far each of the scales that [`fill`](Self::fill) gives may be from the one that codes
+    /// were chosen under. `out` is all zero.
+    fn unsure(&self, _: &RowGroups<'_>, _out: &mut [f32]) {}
 }
 
 /// Some groups of a matrix row.
 pub(crate) struct RowGroups<'a> {
-    /// The slabs of [`Factors::needs`] for rows from `first` on.
+    /// The slabs of [`Factors::needs`] for rows and groups from `first` and `first_group` on.
     pub staged: &'a [Staged<'a>],
     pub first: u64,
+    pub first_group: u64,
     pub row: u64,
     pub groups: Range<u64>,
     /// Whether the output is of the weight's native type, so that roundings of the canonical library
@@ -58,11 +62,8 @@ pub(crate) struct RowGroups<'a> {
 pub(crate) struct Matrix {
     /// How codes lie and what they mean.
     pub codes: Codes,
-    /// Columns of a matrix row; for codes that run on over rows, all elements of the weight.
+    /// Columns of a matrix row; [`ENDLESS`] for codes that run on over rows.
     pub columns: u64,
-    /// Elements of one row of the outermost dimension: a multiple of `columns`, or (for codes
-    /// that run on) a part of it.
-    pub outer: u64,
     /// Stored bytes of one matrix row of codes.
     pub row_bytes: u64,
     /// Columns that share their factors.
@@ -80,110 +81,91 @@ pub(crate) struct Matrix {
 /// Groups whose factors are made at a time: enough that finding their place costs little.
 pub(crate) const GROUPS: usize = 256;
 
+/// The columns of a matrix whose codes run on over the rows of the weight: all of them are one row,
+/// and its groups are blocks that do not begin and end where rows do.
+pub(crate) const ENDLESS: u64 = u64::MAX;
+
 impl Matrix {
-    /// The stretches of matrix rows that make up some elements: row and columns.
-    fn stretches(&self, elements: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> {
-        let columns = self.columns.max(1);
-        let rows = elements.start / columns..elements.end.div_ceil(columns);
-        rows.map(move |row| {
-            let start = elements.start.max(row * columns) - row * columns;
-            (row, start..elements.end.min((row + 1) * columns) - row * columns)
+    /// The matrix rows that hold some elements, and the columns that are staged of each: of several
+    /// rows all, of one row those of the elements.
+    fn sides(&self, elements: &Range<u64>) -> [Range<u64>; 2] {
+        let rows = rows_of(elements, self.columns);
+        if rows.end - rows.start > 1 {
+            return [rows, 0..self.columns];
+        }
+        let before = rows.start * self.columns;
+        [rows, elements.start - before..elements.end - before]
+    }
+
+    fn groups_of(&self, columns: &Range<u64>) -> Range<u64> {
+        columns.start / self.group..columns.end.div_ceil(self.group)
+    }
+
+    /// Calls `take` with the factors of as many groups as are made at a time, and the columns of
+    /// the matrix row that they are for; all in the order of the elements.
+    #[inline(always)]
+    fn each_run(
+        &self,
+        Portion { staged, elements }: &Portion<'_>,
+        native: bool,
+        mut take: impl FnMut(&RowGroups<'_>, Range<u64>, &[Factor]),
+    ) -> Result<()> {
+        let [rows, staged_columns] = self.sides(elements);
+        let (first, first_group) = (rows.start, self.groups_of(&staged_columns).start);
+        let mut factors = [Factor::default(); GROUPS];
+        for row in rows {
+            let before = row * self.columns;
+            let end = (elements.end - before).min(self.columns);
+            let mut at = elements.start.max(before) - before;
+            while at < end {
+                let all = self.groups_of(&(at..end));
+                let groups = all.start..all.end.min(all.start + GROUPS as u64);
+                let columns = at..end.min(groups.end * self.group);
+                at = columns.end;
+                let factors = &mut factors[..length(groups.end - groups.start)];
+                let of = RowGroups { staged, first, first_group, row, groups, native };
+                self.factors.fill(&of, factors)?;
+                self.check_finite(factors, &of)?;
+                take(&of, columns, factors);
+            }
+        }
+        Ok(())
+    }
+
+    fn decode_as<T: Number + Element>(&self, of: &Portion<'_>, out: &mut [T]) -> Result<()> {
+        let Some((codes, staged)) = of.staged.split_first() else {
+            return Err(Error::usage("a matrix needs its codes"));
+        };
+        let (level, native) = (simd::level(), self.native == T::DTYPE && T::DTYPE != DType::F32);
+        let [rows, columns] = self.sides(&of.elements);
+        let (held, _) = self.codes.packing.bytes_of(columns);
+        let mut out = out;
+        let of = Portion { staged, elements: of.elements.clone() };
+        self.each_run(&of, native, |RowGroups { row, .. }, columns, factors| {
+            let (now, rest) =
+                std::mem::take(&mut out).split_at_mut(length(columns.end - columns.start));
+            out = rest;
+            let into = length(columns.start % self.group);
+            let (inside, skip) = self.codes.packing.bytes_of(columns);
+            let start = (row - rows.start) * self.row_bytes + inside.start - held.start;
+            let run = Run {
+                codes: &codes.bytes()[length(start)..],
+                start: length(skip),
+                factors,
+                group: length(self.group),
+                into,
+            };
+            decode(level, &self.codes, self.arithmetic, native, &run, now);
         })
     }
 
-    fn matrix_rows(&self, elements: &Range<u64>) -> Range<u64> {
-        let columns = self.columns.max(1);
-        elements.start / columns..elements.end.div_ceil(columns)
-    }
-
-    /// The bytes of codes for some elements, and how many codes of the first byte come before.
-    fn code_slab(&self, elements: &Range<u64>) -> (Slab, u64) {
-        let rows = self.matrix_rows(elements);
-        if rows.end - rows.start == 1 {
-            let columns = elements.start - rows.start * self.columns
-                ..elements.end - rows.start * self.columns;
-            let (bytes, skip) = self.codes.packing.bytes_of(columns);
-            let offset = rows.start * self.row_bytes + bytes.start;
-            return (Slab::whole(0, offset, bytes.end - bytes.start), skip);
-        }
-        let bytes = (rows.end - rows.start) * self.row_bytes;
-        (Slab::whole(0, rows.start * self.row_bytes, bytes), 0)
-    }
-
-    fn decode_as<T: Number + Element>(
-        &self,
-        staged: &[Staged<'_>],
-        elements: &Range<u64>,
-        out: &mut [T],
-    ) -> Result<()> {
-        let Some((codes, staged)) = staged.split_first() else {
-            return Err(Error::usage("a matrix needs its codes"));
-        };
-        let (_, skip) = self.code_slab(elements);
-        let first = elements.start / self.columns.max(1);
-        let several = self.matrix_rows(elements).count() > 1;
-        let mut out = out;
-        for (row, columns) in self.stretches(elements.clone()) {
-            let (now, rest) = out.split_at_mut(length(columns.end - columns.start));
-            out = rest;
-            let (bytes, skip) = match several {
-                // Whole rows are staged; the stretch may still begin inside one.
-                true => {
-                    let (inside, skip) = self.codes.packing.bytes_of(columns.clone());
-                    let start = (row - first) * self.row_bytes;
-                    (&codes.bytes()[length(start + inside.start)..length(start + inside.end)], skip)
-                }
-                false => (codes.bytes(), skip),
-            };
-            self.decode_stretch((bytes, skip), staged, first, (row, columns), now)?;
-        }
-        Ok(())
-    }
-
-    /// Some columns of one matrix row.
-    fn decode_stretch<T: Number + Element>(
-        &self,
-        (bytes, skip): (&[u8], u64),
-        staged: &[Staged<'_>],
-        first: u64,
-        (row, columns): (u64, Range<u64>),
-        out: &mut [T],
-    ) -> Result<()> {
-        let level = simd::level();
-        let native = self.native == T::DTYPE && T::DTYPE != DType::F32;
-        let mut factors = [Factor::default(); GROUPS];
-        let mut at = columns.start;
-        let mut out = out;
-        while at < columns.end {
-            let groups = at / self.group
-                ..columns.end.div_ceil(self.group).min(at / self.group + GROUPS as u64);
-            let factors = &mut factors[..length(groups.end - groups.start)];
-            let of = RowGroups { staged, first, row, groups, native };
-            self.factors.fill(&of, factors)?;
-            let groups = of.groups;
-            check_finite(factors, row, groups.start)?;
-            let end = columns.end.min(groups.end * self.group);
-            let (now, rest) = out.split_at_mut(length(end - at));
-            out = rest;
-            let run = Run {
-                codes: bytes,
-                start: length(skip + at - columns.start),
-                factors,
-                group: length(self.group),
-                // Columns of the first group that lie before the stretch.
-                into: length(at % self.group),
-            };
-            decode(level, &self.codes, self.arithmetic, native, &run, now);
-            at = end;
-        }
-        Ok(())
-    }
-}
-
-fn check_finite(factors: &[Factor], row: u64, first: u64) -> Result<()> {
-    match first_not_finite(factors) {
-        None => Ok(()),
-        Some(index) => Err(not_finite(factors[index].scale, row, first + index as u64)),
+    fn check_finite(&self, factors: &[Factor], of: &RowGroups<'_>) -> Result<()> {
+        let Some(index) = first_not_finite(factors) else { return Ok(()) };
+        let (scale, group) = (factors[index].scale, of.groups.start + index as u64);
+        Err(match self.columns {
+            ENDLESS => no_scale(format!("block {group}"), scale),
+            _ => not_finite(scale, of.row, group),
+        })
     }
 }
 
@@ -196,24 +178,31 @@ fn first_not_finite(factors: &[Factor]) -> Option<usize> {
 
 /// The error for a scale that is infinite or NaN.
 pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
-    Error::malformed(format!("the scale of row {row}, group {group} is {scale}"))
+    no_scale(format!("row {row}, group {group}"), scale)
+}
+
+fn no_scale(of: String, scale: f32) -> Error {
+    Error::malformed(format!("the scale of {of} is {scale}"))
         .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
 }
 
-impl ByElements for Matrix {
-    fn row_elements(&self) -> u64 {
-        self.outer
-    }
-}
-
-impl Elements for Matrix {
+impl Recipe for Matrix {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
-        slabs.push(self.code_slab(&elements).0);
-        self.factors.needs(self.matrix_rows(&elements), slabs);
+        let [rows, columns] = self.sides(&elements);
+        let groups = self.groups_of(&columns);
+        let start = rows.start * self.row_bytes;
+        slabs.push(match rows.end - rows.start {
+            0 | 1 => {
+                let (bytes, _) = self.codes.packing.bytes_of(columns);
+                Slab::whole(0, start + bytes.start, bytes.end - bytes.start)
+            }
+            several => Slab::whole(0, start, several * self.row_bytes),
+        });
+        self.factors.needs(rows, groups, slabs);
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        in_type_of!(out, self.decode_as(staged, &elements, out))
+        in_type_of!(out, self.decode_as(&Portion { staged, elements }, out))
     }
 
     fn origins(&self) -> Option<&dyn Origins> {

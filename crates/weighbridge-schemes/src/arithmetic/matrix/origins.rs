@@ -5,14 +5,13 @@
 
 use std::ops::Range;
 
-use super::{Arithmetic, Factor, Flat, GROUPS, Matrix, RowGroups, check_finite, length};
+use super::{Arithmetic, Factor, GROUPS, Matrix, length};
 use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::framework::{Origins, RowRule, Rule};
+use crate::framework::{Origins, Portion, RowRule, Rule};
 use crate::simd::codes::{Numbers, Spacing};
 use crate::simd::{self, Isa, Task};
-use crate::source::Staged;
 
 /// How codes were chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -168,153 +167,60 @@ impl Origins for Matrix {
         }
     }
 
-    fn bounds(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()> {
-        self.each_group(staged, elements, |here, levels| {
-            levels.fill(&values[here.clone()], &mut out[here]);
-        })
+    fn bounds(&self, of: &Portion<'_>, values: &[f32], out: &mut [Bounds]) -> Result<()> {
+        self.each_group(of, |here, levels| levels.fill(&values[here.clone()], &mut out[here]))
     }
 
-    fn count_outside(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        candidates: Candidates<'_>,
-    ) -> Result<Option<u64>> {
-        simd::run(simd::level(), Count { of: self, staged, elements, candidates }).map(Some)
+    fn count_outside(&self, of: &Portion<'_>, candidates: Candidates<'_>) -> Result<Option<u64>> {
+        simd::run(simd::level(), Count { matrix: self, of, candidates }).map(Some)
     }
 }
 
-impl Groups for Matrix {
+impl Matrix {
+    /// Calls `tell` with the levels of each group, and with where it lies among the elements.
     #[inline(always)]
     fn each_group(
         &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
+        of: &Portion<'_>,
         mut tell: impl FnMut(Range<usize>, &Levels<'_>),
     ) -> Result<()> {
         let (Some((_, staged)), Choice::Nearest(loss) | Choice::Either(loss, _)) =
-            (staged.split_first(), &self.choice)
+            (of.staged.split_first(), &self.choice)
         else {
             return Err(Error::usage("a matrix needs its codes, which must be the nearest"));
         };
         let numbers = Numbers::of(&self.codes);
-        let first = elements.start / self.columns.max(1);
-        let mut factors = [Factor::default(); GROUPS];
         let mut at = 0;
-        for (row, columns) in self.stretches(elements) {
+        let of = Portion { staged, elements: of.elements.clone() };
+        self.each_run(&of, false, |of, columns, factors| {
+            let mut unsure = [0.0; GROUPS];
+            self.factors.unsure(of, &mut unsure[..factors.len()]);
             let mut column = columns.start;
-            while column < columns.end {
-                let groups = column / self.group
-                    ..columns.end.div_ceil(self.group).min(column / self.group + GROUPS as u64);
-                let factors = &mut factors[..length(groups.end - groups.start)];
-                let of = RowGroups { staged, first, row, groups: groups.clone(), native: false };
-                self.factors.fill(&of, factors)?;
-                check_finite(factors, row, groups.start)?;
-                for (group, factor) in groups.zip(factors) {
-                    let end = columns.end.min((group + 1) * self.group);
-                    let here = at..at + length(end - column);
-                    let levels = numbers.levels(self.arithmetic, *factor, loss, 0.0);
-                    tell(here.clone(), &levels);
-                    (column, at) = (end, here.end);
-                }
+            for ((group, factor), unsure) in of.groups.clone().zip(factors).zip(unsure) {
+                let end = columns.end.min((group + 1) * self.group);
+                let here = at..at + length(end - column);
+                (column, at) = (end, here.end);
+                tell(here, &numbers.levels(self.arithmetic, *factor, loss, unsure));
             }
-        }
-        Ok(())
-    }
-}
-
-impl Origins for Flat {
-    fn rule(&self) -> Rule {
-        Rule::Bounded
-    }
-
-    fn bounds(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()> {
-        self.each_group(staged, elements, |here, levels| {
-            levels.fill(&values[here.clone()], &mut out[here]);
         })
     }
-
-    fn count_outside(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        candidates: Candidates<'_>,
-    ) -> Result<Option<u64>> {
-        simd::run(simd::level(), Count { of: self, staged, elements, candidates }).map(Some)
-    }
-}
-
-impl Groups for Flat {
-    #[inline(always)]
-    fn each_group(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        mut tell: impl FnMut(Range<usize>, &Levels<'_>),
-    ) -> Result<()> {
-        let Some((_, staged)) = staged.split_first() else {
-            return Err(Error::usage("codes and their factors are needed"));
-        };
-        let numbers = Numbers::of(&self.codes);
-        let (first, last) = (elements.start / self.block, elements.end.div_ceil(self.block));
-        let (mut factors, mut unsure) = ([Factor::default(); GROUPS], [0.0; GROUPS]);
-        let mut at = elements.start;
-        while at < elements.end {
-            let blocks = at / self.block..last.min(at / self.block + GROUPS as u64);
-            let count = length(blocks.end - blocks.start);
-            self.factors.fill(staged, first, blocks.clone(), &mut factors[..count]);
-            self.factors.unsure(staged, first, blocks.clone(), &mut unsure[..count]);
-            for (block, (factor, unsure)) in blocks.zip(factors.iter().zip(unsure)) {
-                let end = elements.end.min((block + 1) * self.block);
-                let here = length(at - elements.start)..length(end - elements.start);
-                let levels = numbers.levels(self.arithmetic, *factor, &self.loss, unsure);
-                tell(here, &levels);
-                at = end;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Elements in groups that share their levels.
-trait Groups {
-    /// Calls `tell` with the levels of each group, and with where it lies among the elements.
-    fn each_group(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        tell: impl FnMut(Range<usize>, &Levels<'_>),
-    ) -> Result<()>;
 }
 
 /// Counts the candidates that lie outside their bounds.
-struct Count<'a, T> {
-    of: &'a T,
-    staged: &'a [Staged<'a>],
-    elements: Range<u64>,
+struct Count<'a> {
+    matrix: &'a Matrix,
+    of: &'a Portion<'a>,
     candidates: Candidates<'a>,
 }
 
-impl<T: Groups> Task for Count<'_, T> {
+impl Task for Count<'_> {
     type Output = Result<u64>;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Result<u64> {
-        let Self { of, staged, elements, candidates } = self;
+        let Self { matrix, of, candidates } = self;
         let mut count = 0;
-        of.each_group(staged, elements, |here, levels| {
+        matrix.each_group(of, |here, levels| {
             count += u64::from(levels.count_outside(isa, candidates.part(here)));
         })?;
         Ok(count)

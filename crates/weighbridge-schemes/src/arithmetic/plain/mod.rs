@@ -15,7 +15,7 @@ use crate::catalog::TensorInfo;
 use crate::compare::{self, Wide};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::framework::{ByElements, Elements, Origins, Rule};
+use crate::framework::{Origins, Portion, Recipe, Rule};
 use crate::number::Out;
 use crate::simd::{self, Level, Number, half_to_f32, small_floats};
 use crate::source::{Slab, Staged};
@@ -25,15 +25,8 @@ mod narrow;
 
 /// How a stored tensor is read as numbers, or why it cannot be.
 pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
-    recipe_as(info, &info.shape)
-}
-
-/// The same for a weight of another shape with as many elements.
-pub fn recipe_as(info: &TensorInfo, shape: &[u64]) -> Result<Plain, String> {
     match info.stored.element() {
-        Some(dtype) if widen(dtype, Level::BASELINE, &[], &mut []) => {
-            Ok(Plain { dtype, columns: columns(shape) })
-        }
+        Some(dtype) if widen(dtype, Level::BASELINE, &[], &mut []) => Ok(Plain { dtype }),
         Some(dtype) => Err(format!("{dtype} cannot be decoded by this version")),
         None => Err(format!("type {} is not known to this version", escaped(info.stored.name()))),
     }
@@ -49,7 +42,6 @@ pub fn columns(shape: &[u64]) -> u64 {
 /// Elements that stand alone.
 pub struct Plain {
     dtype: DType,
-    columns: u64,
 }
 
 impl Plain {
@@ -90,13 +82,7 @@ impl Plain {
 /// Elements that are widened before they are narrowed.
 const CHUNK: usize = 1024;
 
-impl ByElements for Plain {
-    fn row_elements(&self) -> u64 {
-        self.columns
-    }
-}
-
-impl Elements for Plain {
+impl Recipe for Plain {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         slabs.push(self.slab(&elements));
     }
@@ -113,8 +99,8 @@ impl Elements for Plain {
         Ok(())
     }
 
-    fn decode_wide(&self, staged: &[Staged<'_>], _: Range<u64>, out: &mut [Wide]) -> Result<bool> {
-        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+    fn decode_wide(&self, of: &Portion<'_>, out: &mut [Wide]) -> Result<bool> {
+        let bytes = of.staged.first().map(Staged::bytes).unwrap_or_default();
         Ok(compare::read(self.dtype, bytes, out).is_some())
     }
 
@@ -129,13 +115,7 @@ impl Origins for Plain {
         Rule::Bounded
     }
 
-    fn bounds(
-        &self,
-        _: &[Staged<'_>],
-        _: Range<u64>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()> {
+    fn bounds(&self, _: &Portion<'_>, values: &[f32], out: &mut [Bounds]) -> Result<()> {
         if let Some(levels) = levels(self.dtype) {
             levels.fill(values, out);
         }

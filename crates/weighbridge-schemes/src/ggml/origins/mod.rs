@@ -11,7 +11,7 @@ use super::kernel::MOST_ELEMENTS;
 use super::{BlockRows, Maker};
 use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
 use crate::error::Result;
-use crate::framework::{Origins, RowRule, Rule};
+use crate::framework::{Origins, Portion, RowRule, Rule};
 use crate::simd::near::EvenReach;
 use crate::simd::{self, Isa, Task};
 use crate::source::Staged;
@@ -345,12 +345,8 @@ pub(crate) trait InBlocks: Send + Sync {
     /// What its blocks are.
     fn blocks(&self) -> &BlockRows;
 
-    /// Some elements as stretches of blocks. `staged` is what decoding them was given.
-    fn stretches<'s>(
-        &'s self,
-        staged: &[Staged<'s>],
-        elements: &Range<u64>,
-    ) -> Result<impl Iterator<Item = BlockStretch<'s>>>;
+    /// Some elements as stretches of blocks.
+    fn stretches<'s>(&'s self, of: &Portion<'s>) -> Result<impl Iterator<Item = BlockStretch<'s>>>;
 }
 
 /// Elements in blocks that have all of their factors in common.
@@ -370,12 +366,9 @@ impl InBlocks for BlockRows {
         self
     }
 
-    fn stretches<'s>(
-        &'s self,
-        staged: &[Staged<'s>],
-        &Range { start: first, end }: &Range<u64>,
-    ) -> Result<impl Iterator<Item = BlockStretch<'s>>> {
-        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+    fn stretches<'s>(&'s self, of: &Portion<'s>) -> Result<impl Iterator<Item = BlockStretch<'s>>> {
+        let bytes = of.staged.first().map(Staged::bytes).unwrap_or_default();
+        let Range { start: first, end } = of.elements;
         let count = usize::try_from(end - first).unwrap_or(usize::MAX);
         Ok(std::iter::once(BlockStretch { bytes, first, count, factor: None }))
     }
@@ -406,15 +399,9 @@ impl<T: InBlocks> Origins for T {
         }
     }
 
-    fn bounds(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()> {
+    fn bounds(&self, of: &Portion<'_>, values: &[f32], out: &mut [Bounds]) -> Result<()> {
         let mut done = 0;
-        for BlockStretch { bytes, first, count, factor } in self.stretches(staged, &elements)? {
+        for BlockStretch { bytes, first, count, factor } in self.stretches(of)? {
             let here = done..done + count;
             let (values, out) = (&values[here.clone()], &mut out[here]);
             self.blocks().fill_bounds(bytes, first, factor, values, out);
@@ -423,14 +410,9 @@ impl<T: InBlocks> Origins for T {
         Ok(())
     }
 
-    fn count_outside(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        candidates: Candidates<'_>,
-    ) -> Result<Option<u64>> {
+    fn count_outside(&self, of: &Portion<'_>, candidates: Candidates<'_>) -> Result<Option<u64>> {
         let (mut outside, mut done) = (0, 0);
-        for BlockStretch { bytes, first, count, factor } in self.stretches(staged, &elements)? {
+        for BlockStretch { bytes, first, count, factor } in self.stretches(of)? {
             let part = candidates.part(done..done + count);
             outside += self.blocks().count_outside_bounds(bytes, first, factor, part);
             done += count;

@@ -224,7 +224,7 @@ fn rule(name: &str, by_importance: bool) -> Option<Rule> {
     let block = Block::from_name(name).unwrap();
     let maker = Maker::Ggml { by_importance };
     let rows = BlockRows { block, kernel: kernel_of(block)?, columns: 1, maker };
-    crate::framework::Elements::origins(&rows).map(Origins::rule)
+    crate::framework::Recipe::origins(&rows).map(Origins::rule)
 }
 
 #[test]

@@ -3,14 +3,11 @@
 //! The elements of a block lie a row apart in the result. So those of one block are gathered, and
 //! their bounds are scattered.
 
-use std::ops::Range;
-
 use super::{BLOCK, Transposed, length, power_of_two};
 use crate::arithmetic::matrix::{Arithmetic, Factor, Loss, NumberLevels as _, Numbers};
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
-use crate::framework::{Origins, Rule};
-use crate::source::Staged;
+use crate::framework::{Origins, Portion, Rule};
 
 /// The highest four-bit float.
 const HIGHEST: f32 = 6.0;
@@ -20,16 +17,10 @@ impl Origins for Transposed {
         Rule::Bounded
     }
 
-    fn bounds(
-        &self,
-        staged: &[Staged<'_>],
-        elements: Range<u64>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) -> Result<()> {
+    fn bounds(&self, of: &Portion<'_>, values: &[f32], out: &mut [Bounds]) -> Result<()> {
         let (numbers, loss) = (Numbers::of(&self.codes), Loss::of_powers(HIGHEST));
         let (mut values, mut out) = (values, out);
-        for (panel, staged) in self.panels(elements).zip(staged.chunks(2)) {
+        for (panel, staged) in self.panels(of.elements.clone()).zip(of.staged.chunks(2)) {
             let [_, scales] = staged else {
                 return Err(Error::usage("MXFP4 needs its blocks and scales"));
             };
@@ -63,6 +54,7 @@ impl Origins for Transposed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Staged;
 
     /// Bounds of the transposed matrix are those of the numbers where they lie.
     #[test]
@@ -92,7 +84,8 @@ mod tests {
             let number = |place: u64| if is_low(place) { 1.0 } else { 6.0 };
             let values: Vec<f32> = (start..end).map(|at| number(at) * scale(at)).collect();
             let mut out = vec![Bounds::default(); values.len()];
-            of.bounds(&staged, start..end, &values, &mut out).unwrap();
+            let portion = Portion { staged: &staged, elements: start..end };
+            of.bounds(&portion, &values, &mut out).unwrap();
             for (place, found) in (start..end).zip(&out) {
                 let [low, high] = [found.low, found.high].map(|end| end / scale(place));
                 let wanted = if number(place) == 1.0 { [0.75, 1.25] } else { [5.0, 8.025] };
