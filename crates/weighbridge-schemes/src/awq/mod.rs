@@ -10,21 +10,17 @@
 //! AutoAWQ 0.2.9 (`dequantize_gemm`). Zero points are stored as they are. The layouts for
 //! matrix-vector multiplication (GEMV, GEMV_fast, llm-awq) are recognised and refused.
 
-use std::sync::Arc;
-
 use crate::arithmetic::columns::config::{AUTO_ROUND, FILES, Packed, ROTATED, Settings};
-use crate::arithmetic::columns::{self, Columns, WordLayout, Zeros, plain_codes};
+use crate::arithmetic::columns::{self, Companions, Sides, Zeros};
 use crate::catalog::TensorInfo;
-use crate::dtype::{DType, StoredType};
+use crate::dtype::DType;
 use crate::framework::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, StoredTensor, Summary,
+    Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, StoredTensor, Summary,
     TargetLayout, Traces,
 };
 
 mod settings;
 mod target;
-
-use settings::Layout;
 
 /// The scheme.
 pub struct Awq;
@@ -77,57 +73,49 @@ impl Scheme for Awq {
     }
 }
 
-/// The sides of one packed weight.
-struct Sides {
-    inputs: u64,
-    outputs: u64,
-    groups: u64,
-    group_size: u64,
-    scale_type: DType,
-}
-
 fn bid_for(
     prefix: &str,
     (id, qweight): StoredTensor<'_>,
     evidence: &Evidence<'_>,
-    config: Option<&Settings<'_, Layout>>,
+    config: Option<&Settings<'_, ()>>,
     bids: &mut Bids,
 ) {
     let find = |suffix: &str| evidence.find(&format!("{prefix}.{suffix}"));
-    let (zeros, scales) = (find("qzeros"), find("scales"));
-    if config.is_none() && !is_gemm(qweight, scales) {
+    let beside = Companions::of(prefix, evidence);
+    if config.is_none() && !is_gemm(qweight, beside.scales) {
         return;
     }
-    let mut parts = vec![Part { role: "qweight", tensor: id }];
-    let (rest, groups) = (find("scaled_zeros"), find("g_idx"));
-    let named = [("qzeros", zeros), ("scales", scales), ("scaled_zeros", rest), ("g_idx", groups)];
-    parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
-    let name = format!("{prefix}.weight");
+    let parts = Part::found(&[
+        ("qweight", Some((id, qweight))),
+        ("qzeros", beside.zeros),
+        ("scales", beside.scales),
+        ("scaled_zeros", find("scaled_zeros")),
+        ("g_idx", beside.groups),
+    ]);
     let rotated = ["theta", "pairs"].iter().any(|suffix| find(suffix).is_some());
     let decided = match config {
         _ if rotated => Err("its inputs are rotated in pairs (ParoQuant); this version cannot \
                              decode it"
             .to_owned()),
-        _ if groups.is_some() => {
+        _ if beside.groups.is_some() => {
             Err("it has a `g_idx`, which AWQ does not use: the config may be another model's"
                 .to_owned())
         }
-        Some(config) => configured(prefix, config, qweight, zeros, scales),
-        None => sides_of(qweight, zeros, scales, Packed::default()),
+        Some(config) => configured(prefix, config, qweight, &beside),
+        None => sides_of(qweight, &beside, Packed::default()),
     };
     let decided = decided.map_err(|reason| ("undecodable", reason));
-    let decided = decided.and_then(|sides| match config {
-        Some(config) if config.rotated => by_choice(sides, evidence.chosen(&name), ROTATED),
-        Some(_) => Ok(sides),
-        None => by_choice(sides, evidence.chosen(&name), NO_CONFIG),
-    });
-    match decided {
-        Ok(sides) => bids.weights.push(bid_of(&sides, name, parts)),
-        Err((kind, reason)) => {
-            let bid = Bid::refused(name, qweight.shape.clone(), parts, &reason);
-            bids.refuse(qweight, kind, bid);
+    let choice = || evidence.chosen(&format!("{prefix}.weight"));
+    let decided = decided.and_then(|sides| {
+        let variant = format!("gemm-4bit-{}", sides.grouping());
+        match config {
+            Some(config) if config.rotated => by_choice(&variant, choice(), ROTATED)?,
+            Some(_) => {}
+            None => by_choice(&variant, choice(), NO_CONFIG)?,
         }
-    }
+        Ok((sides, variant))
+    });
+    columns::bid_or_refuse((prefix, qweight), parts, decided, bids);
 }
 
 /// Shapes alone cannot tell in which order outputs lie in a word, so the user must.
@@ -136,48 +124,11 @@ const NO_CONFIG: &str = "no quantization config lies beside it; it looks like ei
                          same; put config.json or quant_config.json beside the file, or say that \
                          it is AWQ";
 
-/// The sides, if the user chose this reading.
-fn by_choice(
-    sides: Sides,
-    choice: Option<&str>,
-    why: &str,
-) -> Result<Sides, (&'static str, String)> {
-    let variant = sides.variant();
+/// An error unless the user chose this reading.
+fn by_choice(variant: &str, choice: Option<&str>, why: &str) -> Result<(), (&'static str, String)> {
     match choice.and_then(|choice| choice.strip_prefix("awq/")) {
-        Some(named) if named == variant || named == "gemm" => Ok(sides),
+        Some(named) if named == variant || named == "gemm" => Ok(()),
         _ => Err(("ambiguous", format!("{why} (awq/{variant})"))),
-    }
-}
-
-impl Sides {
-    fn variant(&self) -> String {
-        match self.groups {
-            1 => "gemm-4bit-channel".to_owned(),
-            _ => format!("gemm-4bit-g{}", self.group_size),
-        }
-    }
-}
-
-fn bid_of(sides: &Sides, name: String, parts: Vec<Part>) -> Bid {
-    let &Sides { inputs, outputs, groups, group_size, scale_type } = sides;
-    let columns = Columns {
-        codes: plain_codes(4),
-        word_layout: WordLayout::Outputs,
-        inputs,
-        outputs,
-        groups,
-        group_size,
-        scale_type,
-        zeros: Zeros::Interleaved,
-        indexed: false,
-    };
-    Bid {
-        name,
-        shape: [outputs, inputs].into_iter().collect(),
-        variant: sides.variant().into(),
-        native: Some(scale_type),
-        parts,
-        recipe: Ok(Arc::new(columns)),
     }
 }
 
@@ -189,18 +140,17 @@ fn is_gemm(qweight: &TensorInfo, scales: Option<StoredTensor<'_>>) -> bool {
 
 fn configured(
     prefix: &str,
-    config: &Settings<'_, Layout>,
+    config: &Settings<'_, ()>,
     qweight: &TensorInfo,
-    zeros: Option<StoredTensor<'_>>,
-    scales: Option<StoredTensor<'_>>,
+    beside: &Companions<'_>,
 ) -> Result<Sides, String> {
-    if let Layout::Other(name) = &config.layout {
+    if let Err(name) = &config.layout {
         return Err(format!("AWQ's layout `{name}` cannot be decoded by this version"));
     }
     let mut reason = None;
     for packed in config.of_module(prefix)? {
         let sides = match packed.bits {
-            Some(4) | None => sides_of(qweight, zeros, scales, packed),
+            Some(4) | None => sides_of(qweight, beside, packed),
             Some(bits) => Err(format!("the config says {bits} bits, AWQ has 4")),
         };
         match sides {
@@ -213,11 +163,10 @@ fn configured(
 
 fn sides_of(
     qweight: &TensorInfo,
-    zeros: Option<StoredTensor<'_>>,
-    scales: Option<StoredTensor<'_>>,
+    beside: &Companions<'_>,
     packed: Packed,
 ) -> Result<Sides, String> {
-    let (_, scales) = scales.ok_or("its `scales` are missing")?;
+    let (_, scales) = beside.scales.ok_or("its `scales` are missing")?;
     let (&[inputs, words], &[groups, outputs]) = (&qweight.shape[..], &scales.shape[..]) else {
         return Err(format!(
             "qweight {:?} and scales {:?} are expected to have two dimensions",
@@ -233,7 +182,7 @@ fn sides_of(
             outputs / 8,
         ));
     }
-    let (_, zeros) = zeros.ok_or(
+    let (_, zeros) = beside.zeros.ok_or(
         "its `qzeros` are missing, and nothing says whether its codes are then centred on 8",
     )?;
     if zeros.shape[..] != [groups, words] || zeros.stored != DType::I32.into() {
@@ -243,17 +192,12 @@ fn sides_of(
             zeros.shape,
         ));
     }
-    let scale_type = match scales.stored {
-        StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32)) => t,
-        ref other => {
-            return Err(format!("scales are {}, a float type is expected", other.name()));
-        }
-    };
+    let scale_type = columns::scale_type(scales)?;
     if inputs == 0 || outputs == 0 || groups == 0 {
         return Err(format!("qweight {:?} and scales {:?} are empty", qweight.shape, scales.shape));
     }
     let group_size = packed.group_size(inputs, groups)?;
-    Ok(Sides { inputs, outputs, groups, group_size, scale_type })
+    Ok(Sides { inputs, outputs, groups, group_size, scale_type, zeros: Zeros::Interleaved })
 }
 
 #[cfg(test)]

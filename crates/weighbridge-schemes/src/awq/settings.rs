@@ -13,17 +13,11 @@ use crate::framework::{Configs, Evidence, Method};
 /// The method.
 pub(super) const METHOD: Method = Method::named("awq");
 
-/// How a config says that weights lie.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// For matrix multiplication: eight outputs in a word.
-    Gemm,
-    /// Another layout, by name.
-    Other(String),
-}
+/// Whether it is the layout for matrix multiplication: eight outputs in a word. Otherwise its name.
+type Layout = Result<(), String>;
 
 /// What the configs say; `Ok(None)` if nothing at all, `Err` if they name another method.
-pub(super) fn of<'a>(evidence: &Evidence<'a>) -> Result<Option<Settings<'a, Layout>>, ()> {
+pub(super) fn of<'a>(evidence: &Evidence<'a>) -> Result<Option<Settings<'a, ()>>, ()> {
     Settings::of(evidence, &METHOD, false, layout_of)
 }
 
@@ -39,13 +33,13 @@ fn layout_of(settings: &Json, writer: Writer) -> Option<Layout> {
             let keys = ["version", "checkpoint_format", "format"];
             let format = keys.iter().find_map(|key| text(settings, key));
             Some(match format.as_deref().unwrap_or("gemm") {
-                "gemm" => Layout::Gemm,
-                other => Layout::Other(other.to_owned()),
+                "gemm" => Ok(()),
+                other => Err(other.to_owned()),
             })
         }
         Writer::AutoRound(label) => match &*label {
-            "auto_round:auto_awq" | "auto_round:awq" => Some(Layout::Gemm),
-            other if other.contains("awq") => Some(Layout::Other(other.to_owned())),
+            "auto_round:auto_awq" | "auto_round:awq" => Some(Ok(())),
+            other if other.contains("awq") => Some(Err(other.to_owned())),
             _ => None,
         },
     }
@@ -59,10 +53,10 @@ mod tests {
     #[test]
     fn labels_of_every_writer() {
         let own = |json: Json| layout_of(&json, Writer::Own);
-        assert_eq!(own(json!({"version": "GEMM"})), Some(Layout::Gemm));
-        assert_eq!(own(json!({"version": "GEMV_FAST"})), Some(Layout::Other("gemv_fast".into())));
+        assert_eq!(own(json!({"version": "GEMM"})), Some(Ok(())));
+        assert_eq!(own(json!({"version": "GEMV_FAST"})), Some(Err("gemv_fast".into())));
         let auto = |label: &str| layout_of(&json!({}), Writer::AutoRound(label.into()));
-        assert_eq!(auto("auto_round:auto_awq"), Some(Layout::Gemm));
+        assert_eq!(auto("auto_round:auto_awq"), Some(Ok(())));
         assert_eq!(auto("auto_round:auto_gptq"), None);
         assert_eq!(auto("auto_round:llm_compressor"), None);
     }

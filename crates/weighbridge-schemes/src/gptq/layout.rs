@@ -1,71 +1,19 @@
 //! From names, shapes and configs to a GPTQ layout, or to a finding.
 
-use std::sync::Arc;
-
 use crate::arithmetic::columns::config::{Packed, ROTATED, Settings};
-use crate::arithmetic::columns::{Columns, WordLayout, Zeros, plain_codes};
+use crate::arithmetic::columns::{self, Companions, Sides, Zeros};
 use crate::catalog::TensorInfo;
-use crate::dtype::{DType, StoredType};
-use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor};
+use crate::dtype::DType;
+use crate::framework::{Bids, Evidence, Part, StoredTensor};
 use crate::text::shortened;
-
-use super::settings::Layout;
 
 /// The widths that are decoded.
 const WIDTHS: [u32; 4] = [2, 3, 4, 8];
 
-/// The sides of one packed weight, once all evidence agrees.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Sides {
-    bits: u32,
-    inputs: u64,
-    outputs: u64,
-    groups: u64,
-    group_size: u64,
-    scale_type: DType,
-    less_one: bool,
-}
-
-impl Sides {
-    fn variant(&self) -> String {
-        let group = match self.groups {
-            1 => "channel".to_owned(),
-            _ => format!("g{}", self.group_size),
-        };
-        let zeros = if self.less_one { "" } else { "-v2" };
-        format!("{}bit-{group}{zeros}", self.bits)
-    }
-
-    fn bid(self, name: String, parts: Vec<Part>) -> Bid {
-        let variant = self.variant().into();
-        let Self { bits, inputs, outputs, groups, group_size, scale_type, less_one } = self;
-        let columns = Columns {
-            codes: plain_codes(bits),
-            word_layout: WordLayout::Inputs,
-            inputs,
-            outputs,
-            groups,
-            group_size,
-            scale_type,
-            zeros: Zeros::Stream { bits, less_one },
-            indexed: parts.len() > 3,
-        };
-        Bid {
-            name,
-            shape: [outputs, inputs].into_iter().collect(),
-            variant,
-            native: Some(scale_type),
-            parts,
-            recipe: Ok(Arc::new(columns)),
-        }
-    }
-}
-
-/// What lies beside the packed codes.
-struct Companions<'a> {
-    zeros: Option<StoredTensor<'a>>,
-    scales: Option<StoredTensor<'a>>,
-    groups: Option<StoredTensor<'a>>,
+fn variant(sides: &Sides) -> String {
+    let Zeros::Stream { bits, less_one } = sides.zeros else { return String::new() };
+    let zeros = if less_one { "" } else { "-v2" };
+    format!("{bits}bit-{}{zeros}", sides.grouping())
 }
 
 /// Bids for `prefix.qweight` and its companions, unless the shapes say that outputs are packed.
@@ -73,24 +21,24 @@ pub(super) fn bid_for(
     prefix: &str,
     (id, qweight): StoredTensor<'_>,
     evidence: &Evidence<'_>,
-    config: Option<&Settings<'_, Layout>>,
+    config: Option<&Settings<'_, bool>>,
     bids: &mut Bids,
 ) {
-    let find = |suffix: &str| evidence.find(&format!("{prefix}.{suffix}"));
-    let beside =
-        Companions { zeros: find("qzeros"), scales: find("scales"), groups: find("g_idx") };
+    let beside = Companions::of(prefix, evidence);
     // Another kernel's order, under names of its own.
-    if find("wscales").is_some() {
+    if evidence.find(&format!("{prefix}.wscales")).is_some() {
         return;
     }
     let packs_outputs = packs_outputs(qweight, &beside);
     if config.is_none() && packs_outputs || qweight.stored != DType::I32.into() {
         return;
     }
-    let mut parts = vec![Part { role: "qweight", tensor: id }];
-    let named = [("qzeros", beside.zeros), ("scales", beside.scales), ("g_idx", beside.groups)];
-    parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
-    let name = format!("{prefix}.weight");
+    let parts = Part::found(&[
+        ("qweight", Some((id, qweight))),
+        ("qzeros", beside.zeros),
+        ("scales", beside.scales),
+        ("g_idx", beside.groups),
+    ]);
     let (readings, why) = match config {
         Some(_) if packs_outputs => (Err(OUTPUTS.to_owned()), ""),
         Some(config) => {
@@ -102,14 +50,11 @@ pub(super) fn bid_for(
             (readings(qweight, &beside, &both), NO_CONFIG)
         }
     };
+    let choice = || evidence.chosen(&format!("{prefix}.weight"));
     let readings = readings.map_err(|reason| ("undecodable", reason));
-    match readings.and_then(|readings| one_of(readings, why, &|| evidence.chosen(&name))) {
-        Ok(sides) => bids.weights.push(sides.bid(name, parts)),
-        Err((kind, reason)) => {
-            let bid = Bid::refused(name, qweight.shape.clone(), parts, &reason);
-            bids.refuse(qweight, kind, bid);
-        }
-    }
+    let decided = readings.and_then(|readings| one_of(readings, why, &choice));
+    let decided = decided.map(|sides| (sides, variant(&sides)));
+    columns::bid_or_refuse((prefix, qweight), parts, decided, bids);
 }
 
 /// Whether words hold eight outputs each, not inputs: eight times the packed columns are the
@@ -143,11 +88,11 @@ fn one_of<'e>(
     };
     let choice = ask();
     let named = choice.and_then(|choice| choice.strip_prefix("gptq/"));
-    if let Some(one) = readings.iter().find(|sides| Some(&*sides.variant()) == named) {
-        return Ok(one.clone());
+    if let Some(one) = readings.iter().find(|sides| Some(&*variant(sides)) == named) {
+        return Ok(*one);
     }
     let shown: Vec<String> =
-        readings.iter().map(|sides| format!("gptq/{}", sides.variant())).collect();
+        readings.iter().map(|sides| format!("gptq/{}", variant(sides))).collect();
     let not_it = choice.map_or_else(String::new, |choice| {
         format!("; '{}', which was given for it, is not one of them", shortened(choice, 40))
     });
@@ -165,18 +110,18 @@ fn configured(
     prefix: &str,
     qweight: &TensorInfo,
     beside: &Companions<'_>,
-    config: &Settings<'_, Layout>,
+    config: &Settings<'_, bool>,
 ) -> Result<Vec<Sides>, String> {
     let less_one = match &config.layout {
-        Layout::Words { less_one } => *less_one,
-        Layout::Other(name) if name == "marlin" => {
+        Ok(less_one) => *less_one,
+        Err(name) if name == "marlin" => {
             return Err(
                 "its checkpoint format is marlin, whose codes are shuffled for one kernel; \
                         this version cannot decode it"
                     .to_owned(),
             );
         }
-        Layout::Other(name) => {
+        Err(name) => {
             return Err(format!("checkpoint format `{name}` cannot be decoded by this version"));
         }
     };
@@ -243,12 +188,7 @@ fn sides_of(
     if scale_columns != outputs {
         return Err(format!("scales have {scale_columns} columns, qweight has {outputs}"));
     }
-    let scale_type = match scales.stored {
-        StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32)) => t,
-        ref other => {
-            return Err(format!("scales are {}, a float type is expected", other.name()));
-        }
-    };
+    let scale_type = columns::scale_type(scales)?;
     let inputs = inputs_of(words, beside, bits)?;
     let zero_words = outputs.checked_mul(bits.into()).ok_or("qweight is too large")?.div_ceil(32);
     if outputs == 0 || inputs == 0 || groups == 0 {
@@ -269,7 +209,8 @@ fn sides_of(
         (None, Some(_)) => inputs.div_ceil(groups),
         _ => packed.group_size(inputs, groups)?,
     };
-    Ok(Sides { bits, inputs, outputs, groups, group_size, scale_type, less_one })
+    let zeros = Zeros::Stream { bits, less_one };
+    Ok(Sides { inputs, outputs, groups, group_size, scale_type, zeros })
 }
 
 /// The inputs that `words` words hold: as many as fit, unless `g_idx` has fewer.

@@ -14,21 +14,15 @@ use crate::framework::{Evidence, Method};
 /// The method.
 pub(super) const METHOD: Method = Method::named("gptq");
 
-/// How a config says that weights lie.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// Columns of words.
-    Words {
-        /// Whether zero points are stored less one.
-        less_one: bool,
-    },
-    /// Another layout, by name.
-    Other(String),
-}
+/// Whether zero points are stored less one, in columns of words; the name of another layout.
+pub(super) type Layout = Result<bool, String>;
+
+const LESS_ONE: Layout = Ok(true);
+const AS_THEY_ARE: Layout = Ok(false);
 
 /// What the configs say; `Ok(None)` if nothing at all, `Err` if they name another method.
 /// Settings of 2023 name no method.
-pub(super) fn of<'a>(evidence: &Evidence<'a>) -> Result<Option<Settings<'a, Layout>>, ()> {
+pub(super) fn of<'a>(evidence: &Evidence<'a>) -> Result<Option<Settings<'a, bool>>, ()> {
     Settings::of(evidence, &METHOD, true, layout_of)
 }
 
@@ -39,33 +33,29 @@ fn layout_of(settings: &Json, writer: Writer) -> Option<Layout> {
     };
     // Words of other widths than 32 bits exist as a setting, but not in published models.
     match text(settings, "pack_dtype") {
-        Some(words) if words != "int32" => Some(Layout::Other(format!("words of {words}"))),
+        Some(words) if words != "int32" => Some(Err(format!("words of {words}"))),
         _ => Some(layout),
     }
 }
 
 fn own(settings: &Json) -> Layout {
     if settings.get("is_marlin_format").and_then(Json::as_bool) == Some(true) {
-        return Layout::Other("marlin".to_owned());
+        return Err("marlin".to_owned());
     }
     let format = text(settings, "checkpoint_format").or_else(|| text(settings, "format"));
     match format.as_deref().unwrap_or("gptq") {
-        "gptq" | "gemm" => Layout::Words { less_one: true },
-        "gptq_v2" => Layout::Words { less_one: false },
-        other => Layout::Other(other.to_owned()),
+        "gptq" | "gemm" => LESS_ONE,
+        "gptq_v2" => AS_THEY_ARE,
+        other => Err(other.to_owned()),
     }
 }
 
 /// AutoRound's labels; `None` for those of other schemes.
 fn auto_round(label: &str) -> Option<Layout> {
     match label {
-        "auto" | "auto_round:auto_gptq" | "auto_round:gptq" => {
-            Some(Layout::Words { less_one: true })
-        }
-        "auto_round" | "auto_round:gptqmodel" => Some(Layout::Words { less_one: false }),
-        other if other.contains("gptq") || other.contains("exllama") => {
-            Some(Layout::Other(other.to_owned()))
-        }
+        "auto" | "auto_round:auto_gptq" | "auto_round:gptq" => Some(LESS_ONE),
+        "auto_round" | "auto_round:gptqmodel" => Some(AS_THEY_ARE),
+        other if other.contains("gptq") || other.contains("exllama") => Some(Err(other.to_owned())),
         _ => None,
     }
 }
@@ -77,12 +67,12 @@ mod tests {
 
     #[test]
     fn labels_of_every_writer() {
-        let (v1, v2) = (Layout::Words { less_one: true }, Layout::Words { less_one: false });
+        let (v1, v2) = (LESS_ONE, AS_THEY_ARE);
         let own = |json: Json| layout_of(&json, Writer::Own);
         assert_eq!(own(json!({"bits": 4})), Some(v1.clone()));
         assert_eq!(own(json!({"checkpoint_format": "gptq_v2"})), Some(v2.clone()));
-        assert_eq!(own(json!({"is_marlin_format": true})), Some(Layout::Other("marlin".into())));
-        let words = Layout::Other("words of int16".into());
+        assert_eq!(own(json!({"is_marlin_format": true})), Some(Err("marlin".into())));
+        let words = Err("words of int16".into());
         assert_eq!(own(json!({"pack_dtype": "int16"})), Some(words));
         let auto = |label: &str| layout_of(&json!({}), Writer::AutoRound(label.into()));
         assert_eq!(auto("auto_round:auto_gptq"), Some(v1));

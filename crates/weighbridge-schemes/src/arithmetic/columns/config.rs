@@ -45,8 +45,8 @@ pub(crate) fn text(settings: &Json, key: &str) -> Option<String> {
 
 /// What the configs say about the whole model.
 pub(crate) struct Settings<'a, L> {
-    /// How weights lie, in the scheme's words.
-    pub layout: L,
+    /// How weights lie, in the scheme's words; the name of a layout that is not decoded.
+    pub layout: Result<L, String>,
     /// Activations are rotated while the model runs (AutoRound's rotations): weights make sense only
     /// together with the same rotation.
     pub rotated: bool,
@@ -132,7 +132,7 @@ impl<'a, L> Settings<'a, L> {
         evidence: &Evidence<'a>,
         own: &Method,
         takes_unnamed: bool,
-        layout: fn(&Json, Writer) -> Option<L>,
+        layout: fn(&Json, Writer) -> Option<Result<L, String>>,
     ) -> Result<Option<Self>, ()> {
         let (settings, writer) = match (evidence.quantization(), evidence.method()) {
             (None, None) => return Ok(None),
@@ -154,7 +154,7 @@ impl<'a, L> Settings<'a, L> {
 
     fn from_json(
         json: &'a Json,
-        layout: L,
+        layout: Result<L, String>,
         is_module: &dyn Fn(&str) -> bool,
         budget: &MatchBudget,
     ) -> Self {
@@ -265,7 +265,7 @@ mod tests {
             ".*gate.*": {"bits": 2},
             "+:.*\\.18\\..*proj.*": {"bits": 8, "group_size": 32},
         }});
-        let config = Settings::from_json(&json, (), &|_| false, &MatchBudget::default());
+        let config = Settings::from_json(&json, Ok(()), &|_| false, &MatchBudget::default());
         let of = |module: &str| config.of_module(module);
         assert!(of("model.layers.1.self_attn.o_proj").unwrap_err().contains("not quantized"));
         assert_eq!(of("model.layers.18.mlp.gate_proj").unwrap(), [packed(2, 128)]);
@@ -280,7 +280,7 @@ mod tests {
             "-:(?!x).*": {},
             "+:(?!y).*": {"bits": 8},
         }});
-        let config = Settings::from_json(&json, (), &|_| false, &MatchBudget::default());
+        let config = Settings::from_json(&json, Ok(()), &|_| false, &MatchBudget::default());
         assert_eq!(config.of_module("x").unwrap(), [packed(8, 128), packed(4, 128)]);
     }
 
@@ -292,7 +292,7 @@ mod tests {
             "shared_expert": {"bits": 8},
         }});
         let is_module = |name: &str| name == "layers.1.mlp.gate";
-        let config = Settings::from_json(&json, (), &is_module, &MatchBudget::default());
+        let config = Settings::from_json(&json, Ok(()), &is_module, &MatchBudget::default());
         let of = |module: &str| config.of_module(module).unwrap();
         assert_eq!(of("layers.1.mlp.gate_proj"), [packed(4, 128)]);
         assert_eq!(of("layers.1.mlp.gate"), [packed(16, 128)]);

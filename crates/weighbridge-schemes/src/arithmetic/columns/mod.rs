@@ -39,6 +39,7 @@ mod grouped;
 mod orphan;
 mod packing;
 mod scattered;
+mod sides;
 mod streams;
 mod zeros;
 
@@ -46,6 +47,7 @@ pub(crate) use alike::Alike;
 pub(crate) use orphan::check_orphan;
 pub(crate) use packing::ColumnPacker;
 use scattered::{EIGHT, EightOutputs, Table};
+pub(crate) use sides::{Companions, Sides, bid_or_refuse, scale_type};
 pub(crate) use streams::WordLayout;
 use streams::{COLUMNS, Streams, WORDS};
 pub(crate) use zeros::Zeros;
@@ -97,7 +99,7 @@ pub(crate) fn calibrated(bits: u32) -> RowRule {
 }
 
 /// Integer codes of `bits` bits, packed one after the other.
-pub(crate) fn plain_codes(bits: u32) -> Codes {
+fn plain_codes(bits: u32) -> Codes {
     let packing = match bits {
         4 => Packing::LowNibbles,
         8 => Packing::Bytes,
