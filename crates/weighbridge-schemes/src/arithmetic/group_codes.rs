@@ -2,14 +2,8 @@
 //!
 //! All of it is `#[inline(always)]`, to be compiled for each instruction set.
 
+pub(crate) use super::magnitude::largest_magnitude as largest;
 use crate::simd::pack_nibbles;
-
-/// The largest magnitude. Bits without a sign are in the order of magnitudes.
-#[inline(always)]
-pub(crate) fn largest(values: &[f32]) -> f32 {
-    let most = |most: u32, value: &f32| most.max(value.to_bits() & 0x7fff_ffff);
-    f32::from_bits(values.iter().fold(0, most))
-}
 
 /// A code for each number, in a byte.
 #[inline(always)]

@@ -20,43 +20,33 @@ pub(super) struct RowRuns {
     pub every: u64,
 }
 
-impl RowRuns {
-    fn one(first: u64, run: u64) -> Self {
-        Self { first, run, step: run, count: 1, at: 0, every: run }
-    }
-}
-
 /// Some of the next `rows` rows of a stretch, at least one: how many, and the runs that they
 /// are.
 pub(super) fn runs(order: Rows, row: u64, rows: u64) -> (u64, [Option<RowRuns>; 2]) {
     let first = order.row(row);
+    let one = |rows: u64| {
+        let run = RowRuns { first, run: rows, step: rows, count: 1, at: 0, every: rows };
+        (rows, [Some(run), None])
+    };
+    // So many whole runs, if it begins with one; otherwise what is left of a run.
+    let whole = |inside: u64, run: u64, step: u64, count: u64| {
+        if inside > 0 || count == 0 {
+            return one(rows.min(run - inside));
+        }
+        (count * run, [Some(RowRuns { first, run, step, count, at: 0, every: run }), None])
+    };
     match order {
-        Rows::From(_) => (rows, [Some(RowRuns::one(first, rows)), None]),
+        Rows::From(_) => one(rows),
         Rows::Runs { run, period, .. } => {
             let run = run.max(1);
-            let (inside, count) = (row % run, rows / run);
-            if inside > 0 || count == 0 {
-                let some = rows.min(run - inside);
-                return (some, [Some(RowRuns::one(first, some)), None]);
-            }
-            let runs = RowRuns { first, run, step: period, count, at: 0, every: run };
-            (count * run, [Some(runs), None])
+            whole(row % run, run, period, rows / run)
         }
-        Rows::Tiled { start, .. } if row < start => {
-            let some = rows.min(start - row);
-            (some, [Some(RowRuns::one(first, some)), None])
-        }
+        Rows::Tiled { start, .. } if row < start => one(rows.min(start - row)),
         Rows::Tiled { start, groups, members, run } => {
             let (run, groups) = (run.max(1), groups.max(1));
             let (inside, group) = ((row - start) % run, (row - start) / run % groups);
             // The same member of the groups that follow.
-            let count = (rows / run).min(groups - group);
-            if inside > 0 || count == 0 {
-                let some = rows.min(run - inside);
-                return (some, [Some(RowRuns::one(first, some)), None]);
-            }
-            let step = members.max(1) * run;
-            (count * run, [Some(RowRuns { first, run, step, count, at: 0, every: run }), None])
+            whole(inside, run, members.max(1) * run, (rows / run).min(groups - group))
         }
         // Every second row of a head lies in the same half of it.
         Rows::Heads { head_rows, to_halves: false, .. } => {
@@ -71,8 +61,7 @@ pub(super) fn runs(order: Rows, row: u64, rows: u64) -> (u64, [Option<RowRuns>; 
         Rows::Heads { head_rows, .. } => {
             let (half, at) = in_head(head_rows, row);
             let count = rows.min(half - at % half);
-            let runs = RowRuns { first, run: 1, step: 2, count, at: 0, every: 1 };
-            (count, [Some(runs), None])
+            (count, [Some(RowRuns { first, run: 1, step: 2, count, at: 0, every: 1 }), None])
         }
     }
 }

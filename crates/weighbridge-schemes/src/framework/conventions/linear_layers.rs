@@ -23,24 +23,20 @@ const CHOOSING: &[&str] = &[
 
 /// Whether a weight is a matrix of a linear layer that may be stored in fewer bits.
 pub(crate) fn is_quantized(weight: &Candidate<'_>) -> bool {
-    let Some(module) = weight.name.strip_suffix(".weight") else { return false };
-    let last = module.rsplit('.').next().unwrap_or(module);
-    let is_looked_up = LOOKED_UP.iter().any(|part| last.contains(part));
-    weight.shape.len() == 2
-        && weight.dtype.is_float()
-        && !is_looked_up
-        && !last.contains("norm")
-        && !CHOOSING.contains(&last)
+    is_linear(weight) && !CHOOSING.contains(&own_name(weight).unwrap_or_default())
 }
 
 /// Whether a weight is a matrix of a linear layer at all.
 pub(crate) fn is_linear(weight: &Candidate<'_>) -> bool {
-    let Some(module) = weight.name.strip_suffix(".weight") else { return false };
-    let last = module.rsplit('.').next().unwrap_or(module);
-    weight.shape.len() == 2
-        && weight.dtype.is_float()
-        && !last.contains("norm")
-        && !LOOKED_UP.iter().any(|part| last.contains(part))
+    let is_other =
+        |name: &str| name.contains("norm") || LOOKED_UP.iter().any(|part| name.contains(part));
+    let is_matrix = weight.shape.len() == 2 && weight.dtype.is_float();
+    is_matrix && own_name(weight).is_some_and(|name| !is_other(name))
+}
+
+/// The last part of the name of a weight's module.
+fn own_name<'a>(weight: &Candidate<'a>) -> Option<&'a str> {
+    weight.name.strip_suffix(".weight")?.rsplit('.').next()
 }
 
 #[cfg(test)]
