@@ -24,6 +24,7 @@ use super::encoding::k_signed as encoding;
 use super::encoding::k_signed::Scaled;
 use super::encoding::k_signed_in_lanes as in_lanes;
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
+use super::search::side_by_side::eight;
 use super::search::signed::Signed;
 use super::search::{
     NOTHING, farthest, half, low_byte, nearest, signed, squared, swept, truncated,
@@ -56,16 +57,6 @@ fn put_six_bits(bytes: &mut [u8], scales: [u8; 16]) {
         bytes[index % 8] |= (scale & 15) << (index / 8 * 4);
         bytes[8 + index % 4] |= scale >> 4 << (index / 4 * 2);
     }
-}
-
-/// Eight blocks, one in each lane.
-#[inline(always)]
-fn across<I: Isa>(isa: I, blocks: &[[f32; 16]; LANES]) -> [I::Vector; 16] {
-    let mut all = [isa.splat(0.0); 16];
-    for (at, to) in all.iter_mut().enumerate() {
-        *to = isa.vector(blocks.map(|block| block[at]));
-    }
-    all
 }
 
 #[allow(non_camel_case_types)] // ggml's name.
@@ -201,8 +192,8 @@ impl Q3_K {
         scales: &[[f32; 16]; LANES],
         weights: &[[f32; 16]; LANES],
     ) -> [Signed<16>; LANES] {
-        let values = across(isa, scales);
-        let found = signed::in_lanes(32.0, &values, &across(isa, weights));
+        let values = eight(isa, scales);
+        let found = signed::in_lanes(32.0, &values, &eight(isa, weights));
         let (scale, left, empty) = (found.scale.lanes(), found.left.bits(), found.empty.bits());
         let mut levels = [[0.0; LANES]; 16];
         for (levels, &value) in levels.iter_mut().zip(&values) {

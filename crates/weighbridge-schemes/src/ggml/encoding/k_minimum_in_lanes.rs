@@ -4,7 +4,7 @@ use super::k_minimum::{WithMinimums, by_largest, choose, put_scales, steps};
 use crate::ggml::kernel::Rows;
 use crate::ggml::search::minimum::{self, Minimum};
 use crate::ggml::search::side_by_side::{self, LargeBatch, LargeBatches, lanes, pair, sixteen};
-use crate::ggml::search::{important, low_byte, near, positive, sum};
+use crate::ggml::search::{important, near, positive, sum};
 use crate::simd::Isa;
 use crate::simd::vector::{Choice, LANES, Mask, Parallel, Vector};
 
@@ -158,47 +158,14 @@ fn put_by_importance<I: Isa, T, const BYTES: usize, const SIZE: usize, const GRO
 ) where
     T: WithMinimums<BYTES, SIZE, GROUPS>,
 {
-    let scales = fit_eight::<I, GROUPS>(isa, T::LARGEST, &found.scales, &found.weights);
-    let minimums = fit_eight::<I, GROUPS>(isa, T::LARGEST, &found.below, &found.weights);
+    let [scales, minimums, weights] =
+        [&found.scales, &found.below, &found.weights].map(|all| all.as_chunks::<GROUPS>().0);
+    let scales = positive::eight(isa, T::LARGEST, scales, weights);
+    let minimums = positive::eight(isa, T::LARGEST, minimums, weights);
     for (block, (scales, minimums)) in out.iter_mut().zip(scales.iter().zip(&minimums)) {
         let levels = [scales.codes, minimums.codes].map(|all| all.map(|code| code.min(T::CUT[1])));
         put_scales::<T, BYTES, SIZE, GROUPS>(block, [scales.scale, minimums.scale], levels);
     }
-}
-
-/// Fits the scales of eight blocks.
-#[inline(always)]
-fn fit_eight<I: Isa, const GROUPS: usize>(
-    isa: I,
-    most: u8,
-    values: &[f32; 128],
-    weights: &[f32; 128],
-) -> [positive::Positive<GROUPS>; LANES] {
-    let across = |of: &[f32; 128]| {
-        let mut all = [isa.splat(0.0); GROUPS];
-        for (group, to) in all.iter_mut().enumerate() {
-            let mut lanes = [0.0; LANES];
-            for (block, lane) in lanes.iter_mut().enumerate() {
-                *lane = of[block * GROUPS + group];
-            }
-            *to = isa.vector(lanes);
-        }
-        all
-    };
-    let found = positive::in_lanes(most, &across(values), &across(weights));
-    let (left, scales) = (found.left.bits(), found.scale.lanes());
-    let mut codes = [[0; LANES]; GROUPS];
-    for (codes, found) in codes.iter_mut().zip(found.codes) {
-        *codes = found.to_ints();
-    }
-    std::array::from_fn(|block| {
-        if left & 1 << block != 0 {
-            let of = |all: &[f32; 128]| all.as_chunks::<GROUPS>().0[block];
-            return positive::define(most, &of(values), &of(weights));
-        }
-        let codes = std::array::from_fn(|group| low_byte(codes[group][block]));
-        positive::Positive { scale: scales[block], codes }
-    })
 }
 
 /// [`choose`] for 32 numbers, one or two groups; false if that is left to the definition.
