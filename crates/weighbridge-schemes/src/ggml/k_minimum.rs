@@ -24,14 +24,14 @@
 use super::encoding::k_minimum as encoding;
 use super::encoding::k_minimum::WithMinimums;
 use super::encoding::k_minimum_in_lanes as in_lanes;
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, decoded_by, half_at};
 use super::search::minimum::Trials;
 use super::search::squares;
 use crate::simd::vector::Parallel;
-use crate::simd::{Isa, Number};
+use crate::simd::Isa;
 
 pub(super) static KERNELS: &[Kernel] =
-    &[coder::<Q2_K, 84, 256>(), coder::<Q4_K, 144, 256>(), coder::<Q5_K, 176, 256>()];
+    &[coder::<Q2_K, Q2_K, 84, 256>(), coder::<Q4_K, Q4_K, 144, 256>(), coder::<Q5_K, Q5_K, 176, 256>()];
 
 /// The eight scales and eight minimums in twelve bytes.
 #[inline(always)]
@@ -107,13 +107,10 @@ impl Blocks<84, 256> for Q2_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 84], out: &mut [T; 256]) {
-        isa.q2_k(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(84 => 256: q2_k(block));
 }
 
-impl Encodes<84, 256> for Q2_K {
+impl Encodes<Self, 84, 256> for Q2_K {
     #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 84]]) {
         encoding::define::<Self, 84, 16, 16>(row, importance, out);
@@ -193,13 +190,10 @@ impl Blocks<144, 256> for Q4_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 144], out: &mut [T; 256]) {
-        isa.q4_k(block, six_bits(&block[4..16]), out, |values| Self::define(block, values));
-    }
+    decoded_by!(144 => 256: q4_k(block, six_bits(&block[4..16])));
 }
 
-impl Encodes<144, 256> for Q4_K {
+impl Encodes<Self, 144, 256> for Q4_K {
     #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 144]]) {
         encoding::define::<Self, 144, 32, 8>(row, importance, out);
@@ -273,13 +267,10 @@ impl Blocks<176, 256> for Q5_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 176], out: &mut [T; 256]) {
-        isa.q5_k(block, six_bits(&block[4..16]), out, |values| Self::define(block, values));
-    }
+    decoded_by!(176 => 256: q5_k(block, six_bits(&block[4..16])));
 }
 
-impl Encodes<176, 256> for Q5_K {
+impl Encodes<Self, 176, 256> for Q5_K {
     #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 176]]) {
         encoding::define::<Self, 176, 32, 8>(row, importance, out);

@@ -23,7 +23,7 @@
 use super::encoding::k_signed as encoding;
 use super::encoding::k_signed::Scaled;
 use super::encoding::k_signed_in_lanes as in_lanes;
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, decoded_by, half_at, kernel};
 use super::search::side_by_side::eight;
 use super::search::signed::Signed;
 use super::search::{
@@ -32,10 +32,10 @@ use super::search::{
 #[cfg(test)]
 use super::search::{important, squares};
 use crate::simd::vector::{LANES, Mask, Parallel, Vector};
-use crate::simd::{Isa, Number};
+use crate::simd::Isa;
 
 pub(super) static KERNELS: &[Kernel] =
-    &[coder::<Q3_K, 110, 256>(), coder::<Q6_K, 210, 256>(), kernel::<Q8_K, 292, 256>()];
+    &[coder::<Q3_K, Q3_K, 110, 256>(), coder::<Q6_K, Q6_K, 210, 256>(), kernel::<Q8_K, 292, 256>()];
 
 /// The sixteen scales in twelve bytes, not yet signed.
 #[inline(always)]
@@ -81,13 +81,10 @@ impl Blocks<110, 256> for Q3_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 110], out: &mut [T; 256]) {
-        isa.q3_k(block, six_bits(&block[96..108]), out, |values| Self::define(block, values));
-    }
+    decoded_by!(110 => 256: q3_k(block, six_bits(&block[96..108])));
 }
 
-impl Encodes<110, 256> for Q3_K {
+impl Encodes<Self, 110, 256> for Q3_K {
     #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 110]]) {
         encoding::define::<Self, 110>(row, importance, out);
@@ -244,13 +241,10 @@ impl Blocks<210, 256> for Q6_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 210], out: &mut [T; 256]) {
-        isa.q6_k(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(210 => 256: q6_k(block));
 }
 
-impl Encodes<210, 256> for Q6_K {
+impl Encodes<Self, 210, 256> for Q6_K {
     #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 210]]) {
         encoding::define::<Self, 210>(row, importance, out);
@@ -358,8 +352,5 @@ impl Blocks<292, 256> for Q8_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 292], out: &mut [T; 256]) {
-        isa.q8_k(block, single_at(block), out, |values| Self::define(block, values));
-    }
+    decoded_by!(292 => 256: q8_k(block, single_at(block)));
 }
