@@ -5,15 +5,9 @@
 //! ggml keeps codes in bytes, so -1 becomes 255 where one is read back.
 
 use super::side_by_side::eight as in_eight;
-use super::{FARTHEST, NOTHING, finite_in_lanes, low_byte, nearest};
+use super::{FARTHEST, Group, NOTHING, finite_in_lanes, low_byte, nearest};
 use crate::simd::Isa;
 use crate::simd::vector::{Choice, LANES, Mask, Parallel, Vector};
-
-/// What was found for a block.
-pub(in crate::ggml) struct Positive<const N: usize> {
-    pub(in crate::ggml) scale: f32,
-    pub(in crate::ggml) codes: [u8; N],
-}
 
 /// The scales that are tried, in tenths of a step from the first.
 const TRIED: [f32; 8] = [-4.0, -3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0];
@@ -26,11 +20,11 @@ pub(in crate::ggml) fn define<const N: usize>(
     most: u8,
     values: &[f32; N],
     weights: &[f32; N],
-) -> Positive<N> {
+) -> Group<N> {
     let largest =
         values.iter().fold(0.0, |most: f32, &value| if most > value { most } else { value });
     if largest < NOTHING {
-        return Positive { scale: 0.0, codes: [0; N] };
+        return Group { scale: 0.0, below: 0.0, codes: [0; N] };
     }
     let steps = f32::from(most);
     let bounded = |value: f32| nearest(value).min(i32::from(most));
@@ -63,7 +57,8 @@ pub(in crate::ggml) fn define<const N: usize>(
             break;
         }
     }
-    Positive { scale: if squares > 0.0 { products / squares } else { 0.0 }, codes }
+    let scale = if squares > 0.0 { products / squares } else { 0.0 };
+    Group { scale, below: 0.0, codes }
 }
 
 /// Changes each code in turn if that lessens the error; says whether one was changed.
@@ -112,7 +107,7 @@ pub(in crate::ggml) fn eight<I: Isa, const N: usize>(
     most: u8,
     values: &[[f32; N]],
     weights: &[[f32; N]],
-) -> [Positive<N>; LANES] {
+) -> [Group<N>; LANES] {
     let found = in_lanes(most, &in_eight(isa, values), &in_eight(isa, weights));
     let (left, scales) = (found.left.bits(), found.scale.lanes());
     let mut codes = [[0; LANES]; N];
@@ -124,7 +119,7 @@ pub(in crate::ggml) fn eight<I: Isa, const N: usize>(
             return define(most, &values[block], &weights[block]);
         }
         let codes = std::array::from_fn(|at| low_byte(codes[at][block]));
-        Positive { scale: scales[block], codes }
+        Group { scale: scales[block], below: 0.0, codes }
     })
 }
 
