@@ -7,8 +7,7 @@
 //! The size and the arithmetic are Q4_0's, the order is not: byte `i` holds elements `2 i` (its
 //! low nibble) and `2 i + 1`.
 
-use super::kernel::{Blocks, Kernel, half_at, kernel};
-use crate::simd::{Isa, Number};
+use super::kernel::{Blocks, Kernel, decoded_by, half_at, kernel};
 
 pub(super) static KERNELS: &[Kernel] = &[kernel::<AprQ4, 18, 32>()];
 
@@ -25,8 +24,5 @@ impl Blocks<18, 32> for AprQ4 {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 18], out: &mut [T; 32]) {
-        isa.apr_q4(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(18 => 32: apr_q4(block));
 }

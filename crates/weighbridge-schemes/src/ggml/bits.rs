@@ -10,11 +10,11 @@
 //! Encoding: `d` of Q1_0 is the mean of the magnitudes, and the bit of 0 is set; `d` of Q2_0 is the
 //! largest magnitude, and numbers times 1 / d are rounded half away from zero, so none becomes 3.
 
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, decoded_by, half_at};
 use super::rounding::half_bytes;
-use crate::simd::{Isa, Number};
+use crate::simd::Isa;
 
-pub(super) static KERNELS: &[Kernel] = &[coder::<Q1_0, 18, 128>(), coder::<Q2_0, 18, 64>()];
+pub(super) static KERNELS: &[Kernel] = &[coder::<Q1_0, Q1_0, 18, 128>(), coder::<Q2_0, Q2_0, 18, 64>()];
 
 struct Q1_0;
 
@@ -31,10 +31,7 @@ impl Blocks<18, 128> for Q1_0 {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 18], out: &mut [T; 128]) {
-        isa.q1_0(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(18 => 128: q1_0(block));
 }
 
 struct Q2_0;
@@ -52,65 +49,42 @@ impl Blocks<18, 64> for Q2_0 {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 18], out: &mut [T; 64]) {
-        isa.q2_0(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(18 => 64: q2_0(block));
 }
 
-impl Encodes<18, 128> for Q1_0 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 18]]) {
-        encode_q1_0(row, out);
-    }
-
+impl Encodes<Self, 18, 128> for Q1_0 {
     #[inline(always)]
     fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; 18]]) {
-        encode_q1_0(rows.values, out);
-    }
-}
-
-#[inline(always)]
-fn encode_q1_0(values: &[f32], out: &mut [[u8; 18]]) {
-    for (values, out) in values.as_chunks::<128>().0.iter().zip(out) {
-        let sum = values.iter().fold(0.0, |sum, value| sum + value.abs());
-        out[..2].copy_from_slice(&half_bytes(sum / 128.0));
-        for (values, byte) in values.as_chunks::<8>().0.iter().zip(&mut out[2..]) {
-            *byte = (0..8).fold(0, |byte, bit| byte | u8::from(values[bit] >= 0.0) << bit);
+        for (values, out) in rows.values.as_chunks::<128>().0.iter().zip(out) {
+            let sum = values.iter().fold(0.0, |sum, value| sum + value.abs());
+            out[..2].copy_from_slice(&half_bytes(sum / 128.0));
+            for (values, byte) in values.as_chunks::<8>().0.iter().zip(&mut out[2..]) {
+                *byte = (0..8).fold(0, |byte, bit| byte | u8::from(values[bit] >= 0.0) << bit);
+            }
         }
     }
 }
 
-impl Encodes<18, 64> for Q2_0 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 18]]) {
-        encode_q2_0(row, out);
-    }
-
+impl Encodes<Self, 18, 64> for Q2_0 {
     #[inline(always)]
     fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; 18]]) {
-        encode_q2_0(rows.values, out);
-    }
-}
-
-#[inline(always)]
-fn encode_q2_0(values: &[f32], out: &mut [[u8; 18]]) {
-    for (values, out) in values.as_chunks::<64>().0.iter().zip(out) {
-        // The bits of magnitudes are in their order; NaN is passed over.
-        let bits = values.map(|value| value.to_bits() & 0x7fff_ffff);
-        let most =
-            bits.iter().fold(
-                0,
-                |most, &bits| {
-                    if bits > f32::INFINITY.to_bits() { most } else { bits.max(most) }
-                },
-            );
-        let d = f32::from_bits(most);
-        let inverse = if d > 0.0 { 1.0 / d } else { 0.0 };
-        let digits = values.map(|value| q2_0_digit(value * inverse));
-        out[..2].copy_from_slice(&half_bytes(d));
-        for (digits, byte) in digits.as_chunks::<4>().0.iter().zip(&mut out[2..]) {
-            *byte = (0..4).fold(0, |byte, at| byte | digits[at] << (2 * at));
+        for (values, out) in rows.values.as_chunks::<64>().0.iter().zip(out) {
+            // The bits of magnitudes are in their order; NaN is passed over.
+            let bits = values.map(|value| value.to_bits() & 0x7fff_ffff);
+            let most =
+                bits.iter().fold(
+                    0,
+                    |most, &bits| {
+                        if bits > f32::INFINITY.to_bits() { most } else { bits.max(most) }
+                    },
+                );
+            let d = f32::from_bits(most);
+            let inverse = if d > 0.0 { 1.0 / d } else { 0.0 };
+            let digits = values.map(|value| q2_0_digit(value * inverse));
+            out[..2].copy_from_slice(&half_bytes(d));
+            for (digits, byte) in digits.as_chunks::<4>().0.iter().zip(&mut out[2..]) {
+                *byte = (0..4).fold(0, |byte, at| byte | digits[at] << (2 * at));
+            }
         }
     }
 }

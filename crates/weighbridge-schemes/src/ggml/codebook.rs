@@ -8,13 +8,9 @@
 //! In each 16 bytes low nibbles are elements 0 to 15, high nibbles elements 16 to 31. A scale `s`
 //! of IQ4_XS belongs to 32 elements.
 
-#[cfg(test)]
-use super::encoding::codebook as encoding;
-use super::encoding::codebook_in_lanes as in_lanes;
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
-use crate::simd::{Isa, Number};
+use super::kernel::{Blocks, Kernel, coder, decoded_by, half_at};
 
-pub(super) static KERNELS: &[Kernel] = &[coder::<Iq4Nl, 18, 32>(), coder::<Iq4Xs, 136, 256>()];
+pub(super) static KERNELS: &[Kernel] = &[coder::<Iq4Nl, Iq4Nl, 18, 32>(), coder::<Iq4Xs, Iq4Xs, 136, 256>()];
 
 /// What the sixteen nibbles stand for.
 pub(super) const STEPS: [i8; 16] =
@@ -30,7 +26,7 @@ fn steps_times_scale(nibbles: &[u8; 16], scale: f32, out: &mut [f32; 32]) {
     }
 }
 
-struct Iq4Nl;
+pub(super) struct Iq4Nl;
 
 impl Blocks<18, 32> for Iq4Nl {
     const NAME: &'static str = "IQ4_NL";
@@ -40,25 +36,10 @@ impl Blocks<18, 32> for Iq4Nl {
         steps_times_scale(&block[2..].as_chunks().0[0], half_at(block, 0), out);
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 18], out: &mut [T; 32]) {
-        isa.iq4_nl(block, &STEPS, out, |values| Self::define(block, values));
-    }
+    decoded_by!(18 => 32: iq4_nl(block, &STEPS));
 }
 
-impl Encodes<18, 32> for Iq4Nl {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 18]]) {
-        encoding::define_small(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 18]]) {
-        in_lanes::encode_small(isa, rows, out);
-    }
-}
-
-struct Iq4Xs;
+pub(super) struct Iq4Xs;
 
 /// The scales of the eight groups of an IQ4_XS block.
 #[inline(always)]
@@ -83,20 +64,6 @@ impl Blocks<136, 256> for Iq4Xs {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 136], out: &mut [T; 256]) {
-        isa.iq4_xs(block, &STEPS, out, |values| Self::define(block, values));
-    }
+    decoded_by!(136 => 256: iq4_xs(block, &STEPS));
 }
 
-impl Encodes<136, 256> for Iq4Xs {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 136]]) {
-        encoding::define_large(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 136]]) {
-        in_lanes::encode_large(isa, rows, out);
-    }
-}

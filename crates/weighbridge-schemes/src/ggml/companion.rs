@@ -27,9 +27,6 @@ use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 use crate::text::escaped;
 
-/// Elements of an NVFP4 block.
-const BLOCK: usize = 64;
-
 /// Claims the scale beside an NVFP4 weight and drops the scale of its input.
 ///
 /// Gives the recipe that applies the scale, or says why the scale does not fit.
@@ -106,16 +103,22 @@ impl Scaled {
             false => 0..1,
         }
     }
-}
 
-impl Scaled {
-    /// Some elements with what is staged for them.
-    fn piece<'s>(&'s self, staged: &[Staged<'s>], elements: &Range<u64>) -> Result<Piece<'s>> {
-        let [blocks, scales] = staged else {
-            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
-        };
-        let (bytes, scales) = (blocks.bytes(), scales.bytes());
-        Ok(Piece { of: self, bytes, first: elements.start, scales })
+    /// Row after row, each with its scale; or all with the one.
+    fn decode_as<T: Number>(
+        &self,
+        staged: &[Staged<'_>],
+        elements: &Range<u64>,
+        mut out: &mut [T],
+    ) -> Result<()> {
+        for BlockStretch { bytes, first, count, factor } in self.stretches(staged, elements)? {
+            let (row, rest) = out.split_at_mut(count);
+            self.blocks.decode_by(bytes, first, row, |blocks, out| {
+                nvfp4_times(simd::level(), blocks, factor.unwrap_or(1.0), out);
+            });
+            out = rest;
+        }
+        Ok(())
     }
 }
 
@@ -127,9 +130,7 @@ impl Recipe for Scaled {
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        let piece = self.piece(staged, &elements)?;
-        in_type_of!(out, piece.decode(out));
-        Ok(())
+        in_type_of!(out, self.decode_as(staged, &elements, out))
     }
 
     fn origins(&self) -> Option<&dyn Origins> {
@@ -146,94 +147,32 @@ impl InBlocks for Scaled {
         &'s self,
         Portion { staged, elements }: &Portion<'s>,
     ) -> Result<impl Iterator<Item = BlockStretch<'s>>> {
-        let piece = self.piece(staged, elements)?;
-        let count = usize::try_from(elements.end - elements.start).unwrap_or(usize::MAX);
-        Ok(piece.rows(count).map(move |(first, count, scale)| {
-            let bytes = &piece.bytes[piece.place_of(first)..];
-            BlockStretch { bytes, first, count, factor: Some(scale) }
+        let [blocks, scales] = staged else {
+            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
+        };
+        let (bytes, scales) = (blocks.bytes(), scales.bytes().as_chunks().0);
+        let place = |element| self.blocks.slab(element..element).offset;
+        let columns = self.blocks.columns.max(1);
+        let (start, mut first, end) = (place(elements.start), elements.start, elements.end);
+        Ok(scales.iter().map(move |scale| {
+            let in_row = if self.one_per_row { columns - first % columns } else { u64::MAX };
+            // What is asked for lies in memory, so these fit.
+            let [at, count] = [place(first) - start, in_row.min(end - first)]
+                .map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+            let factor = Some(f32::from_le_bytes(*scale));
+            let stretch = BlockStretch { bytes: &bytes[at..], first, count, factor };
+            first += count as u64;
+            stretch
         }))
-    }
-}
-
-/// Some elements with the bytes they need.
-#[derive(Clone, Copy)]
-struct Piece<'a> {
-    of: &'a Scaled,
-    bytes: &'a [u8],
-    /// The first element.
-    first: u64,
-    scales: &'a [u8],
-}
-
-impl<'a> Piece<'a> {
-    /// Row after row, each with its scale, the first from where the piece begins; or all with
-    /// the one.
-    fn decode<T: Number>(&self, mut out: &mut [T]) {
-        for (first, count, scale) in self.rows(out.len()) {
-            let (row, rest) = out.split_at_mut(count);
-            self.decode_row(first, scale, row);
-            out = rest;
-        }
-    }
-
-    /// The first element of every scale, how many of the next `elements` it has, and the scale.
-    fn rows(self, elements: usize) -> impl Iterator<Item = (u64, usize, f32)> + 'a {
-        let columns = self.of.blocks.columns.max(1);
-        let (mut first, mut left) = (self.first, elements);
-        self.scales.as_chunks().0.iter().map(move |scale| {
-            let count = match self.of.one_per_row {
-                true => usize::try_from(columns - first % columns).unwrap_or(usize::MAX),
-                false => usize::MAX,
-            };
-            let row = (first, count.min(left), f32::from_le_bytes(*scale));
-            (first, left) = (first + row.1 as u64, left - row.1);
-            row
-        })
-    }
-
-    /// Elements of one scale. The first and the last block may lie in it in part: a vector's rows
-    /// are its elements.
-    fn decode_row<T: Number>(&self, first: u64, scale: f32, out: &mut [T]) {
-        let into = usize::try_from(first % BLOCK as u64).unwrap_or_default();
-        let head = ((BLOCK - into) % BLOCK).min(out.len());
-        let (head, out) = out.split_at_mut(head);
-        let (whole, tail) = out.as_chunks_mut::<BLOCK>();
-        self.decode_in_part(first, scale, head);
-        let first = first + head.len() as u64;
-        let bytes = self.bytes_from(first, whole.len());
-        nvfp4_times(simd::level(), bytes, scale, whole.as_flattened_mut());
-        self.decode_in_part(first + (whole.len() * BLOCK) as u64, scale, tail);
-    }
-
-    /// Less than a block.
-    fn decode_in_part<T: Number>(&self, first: u64, scale: f32, out: &mut [T]) {
-        if out.is_empty() {
-            return;
-        }
-        let mut values = [0f32; BLOCK];
-        let values = &mut values[..out.len()];
-        let bytes = self.bytes_from(first, 1);
-        self.of.blocks.decode_elements(simd::level(), bytes, first, Out::F32(values));
-        values.iter_mut().for_each(|value| *value *= scale);
-        simd::narrow(simd::level(), values, out);
-    }
-
-    /// The bytes of some blocks, from that of an element on.
-    fn bytes_from(&self, element: u64, blocks: usize) -> &[u8] {
-        &self.bytes[self.place_of(element)..][..blocks * self.of.blocks.block.bytes as usize]
-    }
-
-    /// Where the block of an element begins.
-    fn place_of(&self, element: u64) -> usize {
-        let offset = |element| self.of.blocks.slab(element..element).offset;
-        // It lies after the start of the piece and in memory, so it fits.
-        usize::try_from(offset(element) - offset(self.first)).unwrap_or(usize::MAX)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Elements of an NVFP4 block.
+    const BLOCK: usize = 64;
     use crate::blocks::Block;
     use crate::catalog::{Metadata, Place};
     use crate::framework::testing;
@@ -394,13 +333,13 @@ mod tests {
             for end in [first, first + 1, first + 63, first + 64, first + 100, 3 * BLOCK] {
                 let expected: Vec<f32> =
                     whole[first..end.clamp(first, 3 * BLOCK)].iter().map(|v| v * 0.3).collect();
-                let piece =
-                    Piece { of, bytes: &bytes[first / BLOCK * 36..], first: first as u64, scales };
+                let staged = [&bytes[first / BLOCK * 36..], scales].map(Staged::over);
+                let range = &(first as u64..(first + expected.len()) as u64);
                 let mut out = vec![f32::NAN; expected.len()];
-                piece.decode(&mut out);
+                of.decode_as(&staged, range, &mut out).unwrap();
                 assert_eq!(out, expected, "{first}..{end}");
                 let mut out = vec![half::f16::NAN; expected.len()];
-                piece.decode(&mut out);
+                of.decode_as(&staged, range, &mut out).unwrap();
                 assert!(out.iter().zip(expected).all(|(o, e)| *o == half::f16::from_f32(e)));
             }
         }

@@ -68,11 +68,11 @@ fn importance(columns: usize, noise: &mut Noise) -> Vec<f32> {
 fn check(name: &str, coding: &Coding, block: &Block, rows: Rows<'_>) {
     let bytes = rows.values.len() / block.elements as usize * block.bytes as usize;
     let mut expected = vec![0; bytes];
-    coding.define(rows, &mut expected);
+    (coding.define)(rows, &mut expected);
     for &level in Level::available() {
         // What was there before does not matter.
         let mut encoded = vec![0xa5; bytes];
-        coding.encode(level, rows, &mut encoded);
+        (coding.encode)(level, rows, &mut encoded);
         let blocks =
             expected.chunks(block.bytes as usize).zip(encoded.chunks(block.bytes as usize));
         for (at, (expected, encoded)) in blocks.enumerate() {

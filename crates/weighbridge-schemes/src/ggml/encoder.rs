@@ -113,7 +113,7 @@ impl WeightEncoder for BlockRowsEncoder {
             let (now_out, later_out) = out.split_at_mut(self.bytes_of(count));
             let importance = importance.as_deref().map(|all| self.slice(all, at)).transpose()?;
             let rows = Rows { values: now, columns, importance };
-            self.of.coding.encode(simd::level(), rows, now_out);
+            (self.of.coding.encode)(simd::level(), rows, now_out);
             (at, values, out) = (at + count as u64, later, later_out);
         }
         Ok(())

@@ -23,7 +23,7 @@ use super::rounding::largest_magnitude;
 use crate::dtype::DType;
 use crate::simd::{self, Isa, Level, Number, Task};
 
-pub(super) static KERNELS: &[Kernel] = &[coder::<Mxfp4, 17, 32>(), coder::<Nvfp4, 36, 64>()];
+pub(super) static KERNELS: &[Kernel] = &[coder::<Mxfp4, Mxfp4, 17, 32>(), coder::<Nvfp4, Nvfp4, 36, 64>()];
 
 /// Twice what the sixteen nibbles stand for.
 const DOUBLED: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
@@ -252,24 +252,14 @@ fn exponent_of(most: f32) -> u8 {
     (floor + 125).to_le_bytes()[0]
 }
 
-impl Encodes<17, 32> for Mxfp4 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 17]]) {
-        encode_mxfp4(row, out);
-    }
-
+impl Encodes<Self, 17, 32> for Mxfp4 {
     #[inline(always)]
     fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; 17]]) {
-        encode_mxfp4(rows.values, out);
-    }
-}
-
-#[inline(always)]
-fn encode_mxfp4(values: &[f32], out: &mut [[u8; 17]]) {
-    for (values, [exponent, nibbles @ ..]) in values.as_chunks::<32>().0.iter().zip(out) {
-        let most = most_of(values);
-        *exponent = exponent_of(most);
-        pack_halves::<16>(&nearest_nibbles(values, half_power(*exponent), most), nibbles);
+        for (values, [exponent, nibbles @ ..]) in rows.values.as_chunks::<32>().0.iter().zip(out) {
+            let most = most_of(values);
+            *exponent = exponent_of(most);
+            pack_halves::<16>(&nearest_nibbles(values, half_power(*exponent), most), nibbles);
+        }
     }
 }
 
@@ -295,28 +285,18 @@ fn scale_of(number: f32) -> u8 {
     (rounded - (120 << 3)).to_le_bytes()[0]
 }
 
-impl Encodes<36, 64> for Nvfp4 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 36]]) {
-        encode_nvfp4(row, out);
-    }
-
+impl Encodes<Self, 36, 64> for Nvfp4 {
     #[inline(always)]
     fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; 36]]) {
-        encode_nvfp4(rows.values, out);
-    }
-}
-
-#[inline(always)]
-fn encode_nvfp4(values: &[f32], out: &mut [[u8; 36]]) {
-    for (values, out) in values.as_chunks::<64>().0.iter().zip(out) {
-        let (scales, nibbles) = out.split_at_mut(4);
-        let groups = values.as_chunks::<16>().0.iter().zip(nibbles.as_chunks_mut::<8>().0);
-        for ((values, nibbles), scale) in groups.zip(scales) {
-            let most = most_of(values);
-            *scale = scale_of(most / 6.0);
-            let half = HALF_SCALES[usize::from(*scale)];
-            pack_halves::<8>(&nearest_nibbles(values, half, most), nibbles);
+        for (values, out) in rows.values.as_chunks::<64>().0.iter().zip(out) {
+            let (scales, nibbles) = out.split_at_mut(4);
+            let groups = values.as_chunks::<16>().0.iter().zip(nibbles.as_chunks_mut::<8>().0);
+            for ((values, nibbles), scale) in groups.zip(scales) {
+                let most = most_of(values);
+                *scale = scale_of(most / 6.0);
+                let half = HALF_SCALES[usize::from(*scale)];
+                pack_halves::<8>(&nearest_nibbles(values, half, most), nibbles);
+            }
         }
     }
 }

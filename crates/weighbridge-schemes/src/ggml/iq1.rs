@@ -10,12 +10,12 @@
 //! number.
 
 use super::grids;
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, decoded_by, half_at};
 use super::rounding::half_bytes;
 use super::splits::{self, Found, Part, small_scale};
-use crate::simd::{Isa, Number, half_to_f32};
+use crate::simd::{Isa, half_to_f32};
 
-pub(super) static KERNELS: &[Kernel] = &[coder::<S, 50, 256>(), coder::<M, 56, 256>()];
+pub(super) static KERNELS: &[Kernel] = &[coder::<S, S, 50, 256>(), coder::<M, M, 56, 256>()];
 
 /// What a scale of three bits, the lowest of `bits`, makes of `d`.
 #[inline(always)]
@@ -49,10 +49,7 @@ impl Blocks<50, 256> for S {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 50], out: &mut [T; 256]) {
-        isa.iq1_s(block, &grids::digits::IQ1.0, out, |values| Self::define(block, values));
-    }
+    decoded_by!(50 => 256: iq1_s(block, &grids::digits::IQ1.0));
 }
 
 struct M;
@@ -81,11 +78,7 @@ impl Blocks<56, 256> for M {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 56], out: &mut [T; 256]) {
-        let (grid, scale) = (&grids::digits::IQ1.0, scales_of_m(block).1);
-        isa.iq1_m(block, grid, scale, out, |values| Self::define(block, values));
-    }
+    decoded_by!(56 => 256: iq1_m(block, &grids::digits::IQ1.0, scales_of_m(block).1));
 }
 
 /// The importance of the columns of a block among all.
@@ -100,7 +93,7 @@ fn largest_scale(parts: &[Found]) -> f32 {
     parts.iter().fold(0.0, |most, part| if most > part.scale { most } else { part.scale })
 }
 
-impl Encodes<50, 256> for S {
+impl Encodes<Self, 50, 256> for S {
     const NEEDS_IMPORTANCE: bool = true;
 
     #[cfg(test)]
@@ -158,7 +151,7 @@ fn write_s(found: &[Found; 8], out: &mut [u8; 50]) {
     }
 }
 
-impl Encodes<56, 256> for M {
+impl Encodes<Self, 56, 256> for M {
     #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 56]]) {
         for (index, values) in row.as_chunks::<256>().0.iter().enumerate() {

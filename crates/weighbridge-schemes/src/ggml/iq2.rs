@@ -10,12 +10,12 @@
 //! the signed magnitude.
 
 use super::grids::{self, cells, even_signs, scale_signed};
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, decoded_by, half_at};
 use super::magnitudes::{Again, Encoded, Kind, Rules};
-use crate::simd::{Isa, Number};
+use crate::simd::Isa;
 
 pub(super) static KERNELS: &[Kernel] =
-    &[coder::<Xxs, 66, 256>(), coder::<Xs, 74, 256>(), coder::<S, 82, 256>()];
+    &[coder::<Xxs, Xxs, 66, 256>(), coder::<Xs, Xs, 74, 256>(), coder::<S, S, 82, 256>()];
 
 /// What a four-bit scale makes of `d`.
 #[inline(always)]
@@ -50,10 +50,7 @@ impl Blocks<66, 256> for Xxs {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 66], out: &mut [T; 256]) {
-        isa.iq2_xxs(block, &grids::digits::IQ2_XXS.0, out, |values| Self::define(block, values));
-    }
+    decoded_by!(66 => 256: iq2_xxs(block, &grids::digits::IQ2_XXS.0));
 }
 
 struct Xs;
@@ -72,10 +69,7 @@ impl Blocks<74, 256> for Xs {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 74], out: &mut [T; 256]) {
-        isa.iq2_xs(block, &grids::digits::IQ2_XS.0, out, |values| Self::define(block, values));
-    }
+    decoded_by!(74 => 256: iq2_xs(block, &grids::digits::IQ2_XS.0));
 }
 
 struct S;
@@ -95,10 +89,7 @@ impl Blocks<82, 256> for S {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 82], out: &mut [T; 256]) {
-        isa.iq2_s(block, &grids::digits::IQ2_S.0, out, |values| Self::define(block, values));
-    }
+    decoded_by!(82 => 256: iq2_s(block, &grids::digits::IQ2_S.0));
 }
 
 static ENCODING_XXS: Kind<8> = Kind {
@@ -126,7 +117,7 @@ fn write_xxs(of: &Encoded, out: &mut [u8; 66]) {
     }
 }
 
-impl Encodes<66, 256> for Xxs {
+impl Encodes<Self, 66, 256> for Xxs {
     const NEEDS_IMPORTANCE: bool = true;
 
     #[cfg(test)]
@@ -166,7 +157,7 @@ fn write_xs(of: &Encoded, out: &mut [u8; 74]) {
     }
 }
 
-impl Encodes<74, 256> for Xs {
+impl Encodes<Self, 74, 256> for Xs {
     const NEEDS_IMPORTANCE: bool = true;
 
     #[cfg(test)]
@@ -205,7 +196,7 @@ fn write_s(of: &Encoded, out: &mut [u8; 82]) {
     }
 }
 
-impl Encodes<82, 256> for S {
+impl Encodes<Self, 82, 256> for S {
     #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 82]]) {
         ENCODING_S.define::<16>(row, importance, |index, of| write_s(of, &mut out[index]));

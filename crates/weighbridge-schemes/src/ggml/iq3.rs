@@ -8,11 +8,11 @@
 //! Where seven signs are stored, the eighth makes their number even.
 
 use super::grids::{self, cells, digits, even_signs, scale_signed};
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, decoded_by, half_at};
 use super::magnitudes::{Again, Encoded, Kind, Rules};
-use crate::simd::{Isa, Number};
+use crate::simd::Isa;
 
-pub(super) static KERNELS: &[Kernel] = &[coder::<Xxs, 98, 256>(), coder::<S, 110, 256>()];
+pub(super) static KERNELS: &[Kernel] = &[coder::<Xxs, Xxs, 98, 256>(), coder::<S, S, 110, 256>()];
 
 /// Two entries of a grid side by side.
 #[inline(always)]
@@ -37,13 +37,8 @@ impl Blocks<98, 256> for Xxs {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 98], out: &mut [T; 256]) {
-        let (grid, numbers) = (&digits::IQ3_XXS.0, &digits::IQ3_XXS_NUMBERS.0);
-        isa.iq3_xxs(block, digits::IQ3_XXS_MAGNITUDES, grid, numbers, out, |values| {
-            Self::define(block, values);
-        });
-    }
+    decoded_by!(98 => 256: iq3_xxs(block, digits::IQ3_XXS_MAGNITUDES, &digits::IQ3_XXS.0,
+        &digits::IQ3_XXS_NUMBERS.0));
 }
 
 struct S;
@@ -67,13 +62,8 @@ impl Blocks<110, 256> for S {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 110], out: &mut [T; 256]) {
-        let (grid, numbers) = (&digits::IQ3_S.0, &digits::IQ3_S_NUMBERS.0);
-        isa.iq3_s(block, digits::IQ3_S_MAGNITUDES, grid, numbers, out, |values| {
-            Self::define(block, values);
-        });
-    }
+    decoded_by!(110 => 256: iq3_s(block, digits::IQ3_S_MAGNITUDES, &digits::IQ3_S.0,
+        &digits::IQ3_S_NUMBERS.0));
 }
 
 static ENCODING_XXS: Kind<4> = Kind {
@@ -103,7 +93,7 @@ fn write_xxs(of: &Encoded, out: &mut [u8; 98]) {
     }
 }
 
-impl Encodes<98, 256> for Xxs {
+impl Encodes<Self, 98, 256> for Xxs {
     #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 98]]) {
         ENCODING_XXS.define::<32>(row, importance, |index, of| write_xxs(of, &mut out[index]));
@@ -148,7 +138,7 @@ fn write_s(of: &Encoded, out: &mut [u8; 110]) {
     }
 }
 
-impl Encodes<110, 256> for S {
+impl Encodes<Self, 110, 256> for S {
     #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 110]]) {
         ENCODING_S.define::<32>(row, importance, |index, of| write_s(of, &mut out[index]));

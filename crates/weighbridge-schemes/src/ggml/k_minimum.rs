@@ -20,18 +20,15 @@
 //!          8 .. 11   lower four bits of scale 4 .. 7, above them those of minimum 4 .. 7
 //! ```
 
-#[cfg(test)]
-use super::encoding::k_minimum as encoding;
+use super::encoding::k::ByGroups;
 use super::encoding::k_minimum::WithMinimums;
-use super::encoding::k_minimum_in_lanes as in_lanes;
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
+use super::kernel::{Blocks, Kernel, coder, decoded_by, half_at};
 use super::search::minimum::Trials;
 use super::search::squares;
 use crate::simd::vector::Parallel;
-use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] =
-    &[coder::<Q2_K, 84, 256>(), coder::<Q4_K, 144, 256>(), coder::<Q5_K, 176, 256>()];
+    &[coder::<Q2_K, ByGroups<16, 16>, 84, 256>(), coder::<Q4_K, ByGroups<32, 8>, 144, 256>(), coder::<Q5_K, ByGroups<32, 8>, 176, 256>()];
 
 /// The eight scales and eight minimums in twelve bytes.
 #[inline(always)]
@@ -58,11 +55,6 @@ fn put_six_bits(bytes: &mut [u8], [scales, minimums]: [[u8; 8]; 2]) {
         bytes[group + 4] = minimums[group] | minimum >> 4 << 6;
         bytes[group + 8] = scale & 15 | minimum << 4;
     }
-}
-
-/// What importance asks to be tried.
-const fn by_importance(most: u8) -> Trials {
-    Trials { most, first: -0.9, by: 0.05, last: 36, plain_errors: false }
 }
 
 /// Without importance, small numbers matter less.
@@ -107,27 +99,11 @@ impl Blocks<84, 256> for Q2_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 84], out: &mut [T; 256]) {
-        isa.q2_k(block, out, |values| Self::define(block, values));
-    }
-}
-
-impl Encodes<84, 256> for Q2_K {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 84]]) {
-        encoding::define::<Self, 84, 16, 16>(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 84]]) {
-        in_lanes::encode::<I, Self, 84, 16, 16>(isa, rows, out);
-    }
+    decoded_by!(84 => 256: q2_k(block));
 }
 
 impl WithMinimums<84, 16, 16> for Q2_K {
     const TRIALS: Trials = Trials { most: 3, first: -0.5, by: 0.1, last: 15, plain_errors: true };
-    const TRIALS_BY_IMPORTANCE: Trials = by_importance(3);
     const LARGEST: u8 = 15;
     const CUT: [u8; 2] = [255; 2];
     const VARIANCES: f32 = 1.0;
@@ -193,27 +169,11 @@ impl Blocks<144, 256> for Q4_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 144], out: &mut [T; 256]) {
-        isa.q4_k(block, six_bits(&block[4..16]), out, |values| Self::define(block, values));
-    }
-}
-
-impl Encodes<144, 256> for Q4_K {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 144]]) {
-        encoding::define::<Self, 144, 32, 8>(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 144]]) {
-        in_lanes::encode::<I, Self, 144, 32, 8>(isa, rows, out);
-    }
+    decoded_by!(144 => 256: q4_k(block, six_bits(&block[4..16])));
 }
 
 impl WithMinimums<144, 32, 8> for Q4_K {
     const TRIALS: Trials = Trials { most: 15, first: -1.0, by: 0.1, last: 20, plain_errors: false };
-    const TRIALS_BY_IMPORTANCE: Trials = by_importance(15);
     const LARGEST: u8 = 63;
     const CUT: [u8; 2] = [63, 255];
     const VARIANCES: f32 = 2.0;
@@ -273,27 +233,11 @@ impl Blocks<176, 256> for Q5_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 176], out: &mut [T; 256]) {
-        isa.q5_k(block, six_bits(&block[4..16]), out, |values| Self::define(block, values));
-    }
-}
-
-impl Encodes<176, 256> for Q5_K {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 176]]) {
-        encoding::define::<Self, 176, 32, 8>(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 176]]) {
-        in_lanes::encode::<I, Self, 176, 32, 8>(isa, rows, out);
-    }
+    decoded_by!(176 => 256: q5_k(block, six_bits(&block[4..16])));
 }
 
 impl WithMinimums<176, 32, 8> for Q5_K {
     const TRIALS: Trials = Trials { most: 31, first: -0.5, by: 0.1, last: 15, plain_errors: false };
-    const TRIALS_BY_IMPORTANCE: Trials = by_importance(31);
     const LARGEST: u8 = 63;
     const CUT: [u8; 2] = [63; 2];
     const VARIANCES: f32 = 2.0;

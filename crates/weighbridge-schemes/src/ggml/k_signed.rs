@@ -19,22 +19,17 @@
 //! Q6_K: 64 bytes of `ql` hold the lower four bits of 128 elements, the low nibbles the first 64;
 //! 32 bytes of `qh` hold their upper two, in the manner of Q3_K.
 
-#[cfg(test)]
-use super::encoding::k_signed as encoding;
-use super::encoding::k_signed::Scaled;
-use super::encoding::k_signed_in_lanes as in_lanes;
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
-use super::search::signed::Signed;
+use super::encoding::k::{ByGroups, Found, Grouped};
+use super::kernel::{Blocks, Kernel, coder, decoded_by, half_at, kernel};
+use super::search::side_by_side::eight;
 use super::search::{
-    NOTHING, farthest, half, low_byte, nearest, signed, squared, swept, truncated,
+    Group, NOTHING, farthest, half, low_byte, nearest, signed, squared, swept, truncated,
 };
-#[cfg(test)]
-use super::search::{important, squares};
 use crate::simd::vector::{LANES, Mask, Parallel, Vector};
-use crate::simd::{Isa, Number};
+use crate::simd::Isa;
 
 pub(super) static KERNELS: &[Kernel] =
-    &[coder::<Q3_K, 110, 256>(), coder::<Q6_K, 210, 256>(), kernel::<Q8_K, 292, 256>()];
+    &[coder::<Q3_K, ByGroups<16, 16>, 110, 256>(), coder::<Q6_K, ByGroups<16, 16>, 210, 256>(), kernel::<Q8_K, 292, 256>()];
 
 /// The sixteen scales in twelve bytes, not yet signed.
 #[inline(always)]
@@ -56,16 +51,6 @@ fn put_six_bits(bytes: &mut [u8], scales: [u8; 16]) {
         bytes[index % 8] |= (scale & 15) << (index / 8 * 4);
         bytes[8 + index % 4] |= scale >> 4 << (index / 4 * 2);
     }
-}
-
-/// Eight blocks, one in each lane.
-#[inline(always)]
-fn across<I: Isa>(isa: I, blocks: &[[f32; 16]; LANES]) -> [I::Vector; 16] {
-    let mut all = [isa.splat(0.0); 16];
-    for (at, to) in all.iter_mut().enumerate() {
-        *to = isa.vector(blocks.map(|block| block[at]));
-    }
-    all
 }
 
 #[allow(non_camel_case_types)] // ggml's name.
@@ -90,88 +75,67 @@ impl Blocks<110, 256> for Q3_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 110], out: &mut [T; 256]) {
-        isa.q3_k(block, six_bits(&block[96..108]), out, |values| Self::define(block, values));
-    }
+    decoded_by!(110 => 256: q3_k(block, six_bits(&block[96..108])));
 }
 
-impl Encodes<110, 256> for Q3_K {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 110]]) {
-        encoding::define::<Self, 110>(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 110]]) {
-        in_lanes::encode::<I, Self, 110>(isa, rows, out);
-    }
-}
-
-impl Scaled<110> for Q3_K {
-    const MOST: i16 = 4;
+impl Grouped<110, 16, 16> for Q3_K {
+    const CODES: [i8; 2] = [-4, 3];
     const VARIANCES: Option<f32> = Some(2.0);
 
-    fn define_group(values: &[f32; 16], weights: Option<&[f32; 16]>) -> Signed<16> {
+    fn define_group(values: &[f32; 16], weights: Option<&[f32; 16]>) -> Group<16> {
         match weights {
-            Some(weights) => signed::define(Self::MOST, values, weights),
-            None => swept::define(Self::MOST, values),
+            Some(weights) => signed::define(4, values, weights),
+            None => swept::define(4, values),
         }
     }
 
     #[cfg(test)]
-    fn define_weights(values: &[f32; 256], importance: &[f32]) -> [f32; 256] {
-        important(values, importance, 2.0 * squares(values) / 256.0)
-    }
-
-    #[inline(always)]
-    fn put_scales(block: &mut [u8; 110], scales: &[f32; 16], weights: Option<[f32; 16]>) -> bool {
-        let (d, scales) = match weights {
-            Some(weights) => {
-                let found = signed::define(32, scales, &weights);
-                (found.scale, found.codes)
-            }
-            None => Self::by_farthest(scales),
+    fn define_scales(
+        block: &mut [u8; 110],
+        found: &[Group<16>; 16],
+        weights: Option<[f32; 16]>,
+    ) -> bool {
+        let scales = std::array::from_fn(|at| found[at].scale);
+        let found = match weights {
+            Some(weights) => signed::define(32, &scales, &weights),
+            None => Self::by_farthest(&scales),
         };
-        put_six_bits(&mut block[96..108], scales);
-        block[108..].copy_from_slice(&half(d).to_le_bytes());
+        Self::put_found(block, &found);
         true
     }
 
     #[inline(always)]
-    fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P::Mask) {
-        match weights {
+    fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P, P::Mask) {
+        let (scale, left) = match weights {
             Some(weights) => {
                 let found = signed::in_lanes(4.0, values, weights);
                 (found.scale, found.left)
             }
             None => swept::in_lanes(4.0, values),
-        }
+        };
+        (scale, scale.same(0.0), left)
     }
 
     #[inline(always)]
-    fn put_all_scales<I: Isa>(
-        isa: I,
-        out: &mut [[u8; 110]],
-        scales: &[[f32; 16]; LANES],
-        weights: Option<&[[f32; 16]; LANES]>,
-    ) -> u8 {
-        let fitted = weights.map(|weights| Self::fit_eight(isa, scales, weights));
-        for (at, (block, scales)) in out.iter_mut().zip(scales).enumerate() {
-            let (d, scales) = match &fitted {
-                Some(fitted) => (fitted[at].scale, fitted[at].codes),
-                None => Self::by_farthest(scales),
-            };
-            put_six_bits(&mut block[96..108], scales);
-            block[108..].copy_from_slice(&half(d).to_le_bytes());
+    fn put_scales<I: Isa>(isa: I, found: &Found, out: &mut [[u8; 110]]) -> u8 {
+        let scales = found.scales.as_chunks().0;
+        let Some(weights) = &found.weights else {
+            for (block, scales) in out.iter_mut().zip(scales) {
+                Self::put_found(block, &Self::by_farthest(scales));
+            }
+            return 0;
+        };
+        let fitted = Self::fit_eight(isa, scales, weights.as_chunks().0);
+        for (block, found) in out.iter_mut().zip(&fitted) {
+            Self::put_found(block, found);
         }
         0
     }
 
     #[inline(always)]
-    fn scales(block: &[u8; 110]) -> [f32; 16] {
+    fn steps(block: &[u8; 110]) -> [(f32, f32); 16] {
         let d = half_at(block, 108);
-        six_bits(&block[96..108]).map(|scale| d * (f32::from(scale) - 32.0))
+        six_bits(&block[96..108]).map(|scale| (d * (f32::from(scale) - 32.0), 0.0))
     }
 
     #[inline(always)]
@@ -198,11 +162,11 @@ impl Q3_K {
     #[inline(always)]
     fn fit_eight<I: Isa>(
         isa: I,
-        scales: &[[f32; 16]; LANES],
-        weights: &[[f32; 16]; LANES],
-    ) -> [Signed<16>; LANES] {
-        let values = across(isa, scales);
-        let found = signed::in_lanes(32.0, &values, &across(isa, weights));
+        scales: &[[f32; 16]],
+        weights: &[[f32; 16]],
+    ) -> [Group<16>; LANES] {
+        let values = eight(isa, scales);
+        let found = signed::in_lanes(32.0, &values, &eight(isa, weights));
         let (scale, left, empty) = (found.scale.lanes(), found.left.bits(), found.empty.bits());
         let mut levels = [[0.0; LANES]; 16];
         for (levels, &value) in levels.iter_mut().zip(&values) {
@@ -213,22 +177,30 @@ impl Q3_K {
             let code = |at: usize| low_byte(truncated(levels[at][block].clamp(-32.0, 31.0)) + 32);
             match (is(left), is(empty)) {
                 (true, _) => signed::define(32, &scales[block], &weights[block]),
-                (_, true) => Signed { scale: 0.0, codes: [0; 16] },
-                _ => Signed { scale: scale[block], codes: std::array::from_fn(code) },
+                (_, true) => Group { scale: 0.0, below: 0.0, codes: [0; 16] },
+                _ => Group { scale: scale[block], below: 0.0, codes: std::array::from_fn(code) },
             }
         })
     }
 
     /// Scales as parts of the one farthest from zero.
     #[inline(always)]
-    fn by_farthest(scales: &[f32; 16]) -> (f32, [u8; 16]) {
+    fn by_farthest(scales: &[f32; 16]) -> Group<16> {
         let (_, of) = farthest(scales);
         if of == 0.0 {
-            return (0.0, [0; 16]);
+            return Group { scale: 0.0, below: 0.0, codes: [0; 16] };
         }
         let inverse = -32.0 / of;
         let part = |scale: f32| low_byte(nearest(inverse * scale)).cast_signed().clamp(-32, 31);
-        (1.0 / inverse, scales.map(|scale| (part(scale) + 32).cast_unsigned()))
+        let codes = scales.map(|scale| (part(scale) + 32).cast_unsigned());
+        Group { scale: 1.0 / inverse, below: 0.0, codes }
+    }
+
+    /// Stores the scale of a block and those of its groups.
+    #[inline(always)]
+    fn put_found(block: &mut [u8; 110], found: &Group<16>) {
+        put_six_bits(&mut block[96..108], found.codes);
+        block[108..].copy_from_slice(&half(found.scale).to_le_bytes());
     }
 }
 
@@ -253,81 +225,51 @@ impl Blocks<210, 256> for Q6_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 210], out: &mut [T; 256]) {
-        isa.q6_k(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(210 => 256: q6_k(block));
 }
 
-impl Encodes<210, 256> for Q6_K {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 210]]) {
-        encoding::define::<Self, 210>(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 210]]) {
-        in_lanes::encode::<I, Self, 210>(isa, rows, out);
-    }
-}
-
-impl Scaled<210> for Q6_K {
-    const MOST: i16 = 32;
+impl Grouped<210, 16, 16> for Q6_K {
+    const CODES: [i8; 2] = [-32, 31];
     const VARIANCES: Option<f32> = None;
 
-    fn define_group(values: &[f32; 16], weights: Option<&[f32; 16]>) -> Signed<16> {
+    fn define_group(values: &[f32; 16], weights: Option<&[f32; 16]>) -> Group<16> {
         match weights {
-            Some(weights) => signed::define(Self::MOST, values, weights),
-            None => signed::define(Self::MOST, values, &values.map(|value| value * value)),
+            Some(weights) => signed::define(32, values, weights),
+            None => signed::define(32, values, &values.map(|value| value * value)),
         }
     }
 
     #[cfg(test)]
-    fn define_weights(_: &[f32; 256], importance: &[f32]) -> [f32; 256] {
-        std::array::from_fn(|at| importance[at])
+    fn define_scales(
+        block: &mut [u8; 210],
+        found: &[Group<16>; 16],
+        _: Option<[f32; 16]>,
+    ) -> bool {
+        Self::put_block_scales(block, &std::array::from_fn(|at| found[at].scale))
     }
 
     #[inline(always)]
-    fn put_scales(block: &mut [u8; 210], scales: &[f32; 16], _: Option<[f32; 16]>) -> bool {
-        let (size, of) = farthest(scales);
-        if size < NOTHING {
-            return false;
-        }
-        let inverse = -128.0 / of;
-        block[208..].copy_from_slice(&half(1.0 / inverse).to_le_bytes());
-        for (byte, scale) in block[192..208].iter_mut().zip(scales) {
-            *byte = low_byte(nearest(inverse * scale).min(127));
-        }
-        true
-    }
-
-    #[inline(always)]
-    fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P::Mask) {
+    fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P, P::Mask) {
         let found = match weights {
             Some(weights) => signed::in_lanes(32.0, values, weights),
             None => signed::in_lanes(32.0, values, &squared(values)),
         };
-        (found.scale, found.left)
+        (found.scale, found.min, found.left)
     }
 
     #[inline(always)]
-    fn put_all_scales<I: Isa>(
-        _: I,
-        out: &mut [[u8; 210]],
-        scales: &[[f32; 16]; LANES],
-        _: Option<&[[f32; 16]; LANES]>,
-    ) -> u8 {
+    fn put_scales<I: Isa>(_: I, found: &Found, out: &mut [[u8; 210]]) -> u8 {
         let mut empty = 0;
-        for (at, (block, scales)) in out.iter_mut().zip(scales).enumerate() {
-            empty |= u8::from(!Self::put_scales(block, scales, None)) << at;
+        for (at, (block, scales)) in out.iter_mut().zip(found.scales.as_chunks().0).enumerate() {
+            empty |= u8::from(!Self::put_block_scales(block, scales)) << at;
         }
         empty
     }
 
     #[inline(always)]
-    fn scales(block: &[u8; 210]) -> [f32; 16] {
+    fn steps(block: &[u8; 210]) -> [(f32, f32); 16] {
         let d = half_at(block, 208);
-        std::array::from_fn(|group| d * f32::from(block[192 + group].cast_signed()))
+        std::array::from_fn(|group| (d * f32::from(block[192 + group].cast_signed()), 0.0))
     }
 
     #[inline(always)]
@@ -343,6 +285,23 @@ impl Scaled<210> for Q6_K {
                 upper[at] = a[at] >> 4 | b[at] >> 4 << 2 | c[at] >> 4 << 4 | d[at] >> 4 << 6;
             }
         }
+    }
+}
+
+impl Q6_K {
+    /// Stores the scale of a block and those of its groups. Returns false if there are none.
+    #[inline(always)]
+    fn put_block_scales(block: &mut [u8; 210], scales: &[f32; 16]) -> bool {
+        let (size, of) = farthest(scales);
+        if size < NOTHING {
+            return false;
+        }
+        let inverse = -128.0 / of;
+        block[208..].copy_from_slice(&half(1.0 / inverse).to_le_bytes());
+        for (byte, scale) in block[192..208].iter_mut().zip(scales) {
+            *byte = low_byte(nearest(inverse * scale).min(127));
+        }
+        true
     }
 }
 
@@ -367,8 +326,5 @@ impl Blocks<292, 256> for Q8_K {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 292], out: &mut [T; 256]) {
-        isa.q8_k(block, single_at(block), out, |values| Self::define(block, values));
-    }
+    decoded_by!(292 => 256: q8_k(block, single_at(block)));
 }

@@ -5,7 +5,7 @@
 //! of it that a set of instructions may have (`simd/blocks.rs`). To add a type: its row in
 //! `blocks.rs`, its `Blocks` in a file of this folder, and its line in that file's `KERNELS`.
 //!
-//! A type that numbers can be stored in is also an [`Encodes`], in the same file.
+//! How numbers are stored in a type is an [`Encodes`]: its family's, or its own.
 
 use std::marker::PhantomData;
 
@@ -50,19 +50,38 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A block type that numbers can be stored in, as ggml's `quantize_*` does.
+/// The form that decodes a block: its bytes and elements, its name in `simd/blocks.rs`, and what it
+/// takes beside the block.
+macro_rules! decoded_by {
+    ($bytes:literal => $elements:literal: $form:ident($block:ident $(, $argument:expr)*)) => {
+        #[inline(always)]
+        fn decode<I: crate::simd::Isa, T: crate::simd::Number>(
+            isa: I,
+            $block: &[u8; $bytes],
+            out: &mut [T; $elements],
+        ) {
+            isa.$form($block, $($argument,)* out, |values| Self::define($block, values));
+        }
+    };
+}
+pub(super) use decoded_by;
+
+/// A way to store numbers in blocks of the type `B`, as ggml's `quantize_*` does.
 ///
 /// Every operation rounds to f32, sums are made in ggml's order, nothing is fused: the bytes are
 /// those of ggml built for a CPU without fused multiply-add.
-pub(super) trait Encodes<const BYTES: usize, const ELEMENTS: usize>:
-    Blocks<BYTES, ELEMENTS>
-{
+pub(super) trait Encodes<B, const BYTES: usize, const ELEMENTS: usize>: Sized {
     /// Whether ggml refuses it without importance.
     const NEEDS_IMPORTANCE: bool = false;
 
-    /// The definition, for one row and its blocks, which every level is held against.
+    /// The definition, for one row and its blocks, which every level is held against. Where all
+    /// levels run the same code, it is that.
     #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; BYTES]]);
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; BYTES]]) {
+        let rows = Rows { values: row, columns: row.len(), importance };
+        let task = Encode::<Self, B, BYTES, ELEMENTS> { rows, out, of: PhantomData };
+        simd::run(Level::BASELINE, task);
+    }
 
     /// Encodes rows with a set of instructions.
     ///
@@ -75,22 +94,11 @@ pub(super) trait Encodes<const BYTES: usize, const ELEMENTS: usize>:
 pub(crate) struct Coding {
     /// Whether ggml refuses it without importance.
     pub(crate) needs_importance: bool,
-    encode: fn(Level, Rows<'_>, &mut [u8]),
-    #[cfg(test)]
-    define: fn(Rows<'_>, &mut [u8]),
-}
-
-impl Coding {
-    /// Encodes whole rows; `out` holds exactly their blocks.
-    pub(crate) fn encode(&self, level: Level, rows: Rows<'_>, out: &mut [u8]) {
-        (self.encode)(level, rows, out);
-    }
-
+    /// Encodes whole rows into exactly their blocks.
+    pub(crate) encode: fn(Level, Rows<'_>, &mut [u8]),
     /// The same by the definition, which every level is held against.
     #[cfg(test)]
-    pub(crate) fn define(&self, rows: Rows<'_>, out: &mut [u8]) {
-        (self.define)(rows, out);
-    }
+    pub(crate) define: fn(Rows<'_>, &mut [u8]),
 }
 
 /// A block type with its size forgotten: what the table holds.
@@ -120,18 +128,19 @@ pub(super) const fn kernel<
     }
 }
 
-/// The same for a block type that numbers can be stored in.
+/// The same for a block type that numbers can be stored in, by the way `E`.
 pub(super) const fn coder<
-    B: Encodes<BYTES, ELEMENTS>,
+    B: Blocks<BYTES, ELEMENTS>,
+    E: Encodes<B, BYTES, ELEMENTS>,
     const BYTES: usize,
     const ELEMENTS: usize,
 >() -> Kernel {
     #[cfg(feature = "encoders")]
     let coding = Some(Coding {
-        needs_importance: B::NEEDS_IMPORTANCE,
-        encode: encode::<B, BYTES, ELEMENTS>,
+        needs_importance: E::NEEDS_IMPORTANCE,
+        encode: encode::<B, E, BYTES, ELEMENTS>,
         #[cfg(test)]
-        define: define::<B, BYTES, ELEMENTS>,
+        define: define::<B, E, BYTES, ELEMENTS>,
     });
     #[cfg(not(feature = "encoders"))]
     let coding = None;
@@ -159,42 +168,42 @@ fn decode<B: Blocks<BYTES, ELEMENTS>, T: Number, const BYTES: usize, const ELEME
     simd::run(level, Decode::<B, T, BYTES, ELEMENTS> { blocks, out, of: PhantomData });
 }
 
-fn encode<B: Encodes<BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize>(
+fn encode<B, E: Encodes<B, BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize>(
     level: Level,
     rows: Rows<'_>,
     out: &mut [u8],
 ) {
     let out = out.as_chunks_mut().0;
     debug_assert_eq!(out.len() * ELEMENTS, rows.values.len());
-    simd::run(level, Encode::<B, BYTES, ELEMENTS> { rows, out, of: PhantomData });
+    simd::run(level, Encode::<E, B, BYTES, ELEMENTS> { rows, out, of: PhantomData });
 }
 
 #[cfg(test)]
-fn define<B: Encodes<BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize>(
+fn define<B, E: Encodes<B, BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize>(
     rows: Rows<'_>,
     out: &mut [u8],
 ) {
     let out = out.as_chunks_mut().0;
     for (row, out) in rows.each().zip(out.chunks_exact_mut(rows.columns / ELEMENTS)) {
-        B::define_encoding(row, rows.importance, out);
+        E::define_encoding(row, rows.importance, out);
     }
 }
 
 /// Rows that are to be encoded.
-struct Encode<'a, B, const BYTES: usize, const ELEMENTS: usize> {
+struct Encode<'a, E, B, const BYTES: usize, const ELEMENTS: usize> {
     rows: Rows<'a>,
     out: &'a mut [[u8; BYTES]],
-    of: PhantomData<B>,
+    of: PhantomData<(E, B)>,
 }
 
-impl<B: Encodes<BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize> Task
-    for Encode<'_, B, BYTES, ELEMENTS>
+impl<B, E: Encodes<B, BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize> Task
+    for Encode<'_, E, B, BYTES, ELEMENTS>
 {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) {
-        B::encode(isa, self.rows, self.out);
+        E::encode(isa, self.rows, self.out);
     }
 }
 

@@ -4,15 +4,6 @@ use half::f16;
 
 use crate::simd::Number;
 
-/// The nearest whole number, the even one of two.
-///
-/// Beyond 2^22 it is what ggml makes of it: the lowest 23 bits of a sum.
-#[inline(always)]
-pub(super) fn nearest(value: f32) -> i32 {
-    let bits = (value + 12_582_912.0).to_bits() & 0x007f_ffff;
-    bits.cast_signed() - 0x0040_0000
-}
-
 /// The bytes of the nearest half-precision number.
 #[inline(always)]
 pub(super) fn half_bytes(value: f32) -> [u8; 2] {

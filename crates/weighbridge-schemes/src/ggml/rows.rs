@@ -54,34 +54,42 @@ impl BlockRows {
     /// Decodes elements from `first` on, as many as `out` takes; `bytes` start with the block
     /// that holds the first.
     pub(crate) fn decode_elements(&self, level: Level, bytes: &[u8], first: u64, out: Out<'_>) {
-        in_type_of!(out, self.decode_as(level, bytes, first, out));
+        in_type_of!(
+            out,
+            self.decode_by(bytes, first, out, |blocks, out| {
+                self.kernel.decode(level, blocks, Element::out(out));
+            })
+        );
     }
 
-    fn decode_as<T: Element>(&self, level: Level, bytes: &[u8], first: u64, out: &mut [T]) {
-        let each = self.block.elements as usize;
-        let size = self.block.bytes as usize;
+    /// The same where `decode` decodes whole blocks.
+    pub(super) fn decode_by<T: Element>(
+        &self,
+        bytes: &[u8],
+        first: u64,
+        out: &mut [T],
+        decode: impl Fn(&[u8], &mut [T]),
+    ) {
+        let (each, size) = (self.block.elements as usize, self.block.bytes as usize);
+        // Some elements of one block.
+        let decode_piece = |block: &[u8], skip: usize, out: &mut [T]| {
+            if !out.is_empty() {
+                let values = &mut [T::default(); MOST_ELEMENTS][..each];
+                decode(&block[..size], values);
+                out.copy_from_slice(&values[skip..skip + out.len()]);
+            }
+        };
         // The remainder is less than a block.
         let skip = usize::try_from(first % u64::from(self.block.elements)).unwrap_or_default();
         let head = if skip == 0 { 0 } else { (each - skip).min(out.len()) };
         let (head_out, out) = out.split_at_mut(head);
         let (head_bytes, bytes) = bytes.split_at(if head == 0 { 0 } else { size });
-        self.decode_piece(level, head_bytes, skip, head_out);
+        decode_piece(head_bytes, skip, head_out);
         let whole = out.len() / each;
         let (whole_out, tail_out) = out.split_at_mut(whole * each);
         let (whole_bytes, tail_bytes) = bytes.split_at(whole * size);
-        self.kernel.decode(level, whole_bytes, T::out(whole_out));
-        self.decode_piece(level, tail_bytes, 0, tail_out);
-    }
-
-    /// Some elements of one block.
-    fn decode_piece<T: Element>(&self, level: Level, block: &[u8], skip: usize, out: &mut [T]) {
-        if out.is_empty() {
-            return;
-        }
-        let mut values = [T::default(); MOST_ELEMENTS];
-        let values = &mut values[..self.block.elements as usize];
-        self.kernel.decode(level, &block[..self.block.bytes as usize], T::out(values));
-        out.copy_from_slice(&values[skip..skip + out.len()]);
+        decode(whole_bytes, whole_out);
+        decode_piece(tail_bytes, 0, tail_out);
     }
 }
 

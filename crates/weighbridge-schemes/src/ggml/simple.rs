@@ -11,17 +11,16 @@
 //!
 //! Low nibbles are elements 0 to 15, high nibbles elements 16 to 31.
 
-use super::encoding::{simple as encoding, simple_in_lanes as in_lanes};
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
-
-use crate::simd::{Isa, Number};
+use super::encoding::simple::{Kind, Simple};
+use super::encoding::simple_in_lanes::FirstGeneration;
+use super::kernel::{Blocks, Kernel, coder, decoded_by, half_at, kernel};
 
 pub(super) static KERNELS: &[Kernel] = &[
-    coder::<Q4_0, 18, 32>(),
-    coder::<Q4_1, 20, 32>(),
-    coder::<Q5_0, 22, 32>(),
-    coder::<Q5_1, 24, 32>(),
-    coder::<Q8_0, 34, 32>(),
+    coder::<Q4_0, FirstGeneration, 18, 32>(),
+    coder::<Q4_1, FirstGeneration, 20, 32>(),
+    coder::<Q5_0, FirstGeneration, 22, 32>(),
+    coder::<Q5_1, FirstGeneration, 24, 32>(),
+    coder::<Q8_0, Q8_0, 34, 32>(),
     kernel::<Q8_1, 36, 32>(),
 ];
 
@@ -77,26 +76,11 @@ impl Blocks<18, 32> for Q4_0 {
         each_nibble(&block[2..], out, |q| (f32::from(q) - 8.0) * d);
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 18], out: &mut [T; 32]) {
-        isa.q4_0(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(18 => 32: q4_0(block));
 }
 
-impl Encodes<18, 32> for Q4_0 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 18]]) {
-        encoding::define::<Self, 18>(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 18]]) {
-        in_lanes::encode::<I, Self, 18>(isa, rows, out);
-    }
-}
-
-impl encoding::Simple<18> for Q4_0 {
-    const KIND: encoding::Kind = encoding::Kind::Signed(8);
+impl Simple<18> for Q4_0 {
+    const KIND: Kind = Kind::Signed(8);
 
     #[inline(always)]
     fn put(block: &mut [u8; 18], codes: &[u8; 32]) {
@@ -115,26 +99,11 @@ impl Blocks<20, 32> for Q4_1 {
         each_nibble(&block[4..], out, |q| f32::from(q) * d + m);
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 20], out: &mut [T; 32]) {
-        isa.q4_1(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(20 => 32: q4_1(block));
 }
 
-impl Encodes<20, 32> for Q4_1 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 20]]) {
-        encoding::define::<Self, 20>(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 20]]) {
-        in_lanes::encode::<I, Self, 20>(isa, rows, out);
-    }
-}
-
-impl encoding::Simple<20> for Q4_1 {
-    const KIND: encoding::Kind = encoding::Kind::Minimum(15);
+impl Simple<20> for Q4_1 {
+    const KIND: Kind = Kind::Minimum(15);
 
     #[inline(always)]
     fn put(block: &mut [u8; 20], codes: &[u8; 32]) {
@@ -153,26 +122,11 @@ impl Blocks<22, 32> for Q5_0 {
         each_five_bits(&block[2..], out, |q| (f32::from(q) - 16.0) * d);
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 22], out: &mut [T; 32]) {
-        isa.q5_0(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(22 => 32: q5_0(block));
 }
 
-impl Encodes<22, 32> for Q5_0 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 22]]) {
-        encoding::define::<Self, 22>(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 22]]) {
-        in_lanes::encode::<I, Self, 22>(isa, rows, out);
-    }
-}
-
-impl encoding::Simple<22> for Q5_0 {
-    const KIND: encoding::Kind = encoding::Kind::Signed(16);
+impl Simple<22> for Q5_0 {
+    const KIND: Kind = Kind::Signed(16);
 
     #[inline(always)]
     fn put(block: &mut [u8; 22], codes: &[u8; 32]) {
@@ -191,26 +145,11 @@ impl Blocks<24, 32> for Q5_1 {
         each_five_bits(&block[4..], out, |q| f32::from(q) * d + m);
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 24], out: &mut [T; 32]) {
-        isa.q5_1(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(24 => 32: q5_1(block));
 }
 
-impl Encodes<24, 32> for Q5_1 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 24]]) {
-        encoding::define::<Self, 24>(row, importance, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 24]]) {
-        in_lanes::encode::<I, Self, 24>(isa, rows, out);
-    }
-}
-
-impl encoding::Simple<24> for Q5_1 {
-    const KIND: encoding::Kind = encoding::Kind::Minimum(31);
+impl Simple<24> for Q5_1 {
+    const KIND: Kind = Kind::Minimum(31);
 
     #[inline(always)]
     fn put(block: &mut [u8; 24], codes: &[u8; 32]) {
@@ -227,7 +166,7 @@ fn bytes_times_scale<const START: usize>(block: &[u8], out: &mut [f32; 32]) {
     }
 }
 
-struct Q8_0;
+pub(super) struct Q8_0;
 
 impl Blocks<34, 32> for Q8_0 {
     const NAME: &'static str = "Q8_0";
@@ -237,22 +176,7 @@ impl Blocks<34, 32> for Q8_0 {
         bytes_times_scale::<2>(block, out);
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 34], out: &mut [T; 32]) {
-        isa.q8_0(block, out, |values| Self::define(block, values));
-    }
-}
-
-impl Encodes<34, 32> for Q8_0 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 34]]) {
-        encoding::define_bytes(row, out);
-    }
-
-    #[inline(always)]
-    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 34]]) {
-        in_lanes::encode_bytes(isa, rows, out);
-    }
+    decoded_by!(34 => 32: q8_0(block));
 }
 
 struct Q8_1;
@@ -265,8 +189,5 @@ impl Blocks<36, 32> for Q8_1 {
         bytes_times_scale::<4>(block, out);
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 36], out: &mut [T; 32]) {
-        isa.q8_1(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(36 => 32: q8_1(block));
 }

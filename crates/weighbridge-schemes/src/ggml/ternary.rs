@@ -14,11 +14,11 @@
 //! Encoding: `d` is the largest magnitude, digits are the numbers times 1 / d, rounded half away
 //! from zero.
 
-use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, decoded_by, half_at};
 use super::rounding::{half_bytes, largest_magnitude};
-use crate::simd::{Isa, Number};
+use crate::simd::Isa;
 
-pub(super) static KERNELS: &[Kernel] = &[coder::<Tq1_0, 54, 256>(), coder::<Tq2_0, 66, 256>()];
+pub(super) static KERNELS: &[Kernel] = &[coder::<Tq1_0, Tq1_0, 54, 256>(), coder::<Tq2_0, Tq2_0, 66, 256>()];
 
 /// Where the runs of a TQ1_0 block start: in the block, and among the elements.
 const SECOND: (usize, usize) = (32, 160);
@@ -50,10 +50,7 @@ impl Blocks<54, 256> for Tq1_0 {
         digits_times_scale::<4>(&block[THIRD.0..], d, &mut out[THIRD.1..]);
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 54], out: &mut [T; 256]) {
-        isa.tq1_0(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(54 => 256: tq1_0(block));
 }
 
 struct Tq2_0;
@@ -73,10 +70,7 @@ impl Blocks<66, 256> for Tq2_0 {
         }
     }
 
-    #[inline(always)]
-    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 66], out: &mut [T; 256]) {
-        isa.tq2_0(block, out, |values| Self::define(block, values));
-    }
+    decoded_by!(66 => 256: tq2_0(block));
 }
 
 /// Digits of a block, each between 0 and 2, and its scale.
@@ -110,52 +104,33 @@ fn pack_run<const BYTES: usize, const PLACES: usize>(digits: &[u8], run: &mut [u
     }
 }
 
-impl Encodes<54, 256> for Tq1_0 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 54]]) {
-        encode_tq1_0(row, out);
-    }
-
+impl Encodes<Self, 54, 256> for Tq1_0 {
     #[inline(always)]
     fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; 54]]) {
-        encode_tq1_0(rows.values, out);
+        for (values, out) in rows.values.as_chunks().0.iter().zip(out) {
+            let (digits, d) = digits(values);
+            pack_run::<32, 5>(&digits[..SECOND.1], out);
+            pack_run::<16, 5>(&digits[SECOND.1..THIRD.1], &mut out[SECOND.0..]);
+            pack_run::<4, 4>(&digits[THIRD.1..], &mut out[THIRD.0..]);
+            out[52..].copy_from_slice(&d);
+        }
     }
 }
 
-#[inline(always)]
-fn encode_tq1_0(values: &[f32], out: &mut [[u8; 54]]) {
-    for (values, out) in values.as_chunks().0.iter().zip(out) {
-        let (digits, d) = digits(values);
-        pack_run::<32, 5>(&digits[..SECOND.1], out);
-        pack_run::<16, 5>(&digits[SECOND.1..THIRD.1], &mut out[SECOND.0..]);
-        pack_run::<4, 4>(&digits[THIRD.1..], &mut out[THIRD.0..]);
-        out[52..].copy_from_slice(&d);
-    }
-}
-
-impl Encodes<66, 256> for Tq2_0 {
-    #[cfg(test)]
-    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 66]]) {
-        encode_tq2_0(row, out);
-    }
-
+impl Encodes<Self, 66, 256> for Tq2_0 {
     #[inline(always)]
     fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; 66]]) {
-        encode_tq2_0(rows.values, out);
+        for (values, out) in rows.values.as_chunks().0.iter().zip(out) {
+            let (digits, d) = digits(values);
+            let halves = digits.as_chunks::<128>().0.iter();
+            for (digits, run) in halves.zip(out.as_chunks_mut::<32>().0) {
+                let [a, b, c, e] = [0, 32, 64, 96].map(|at| &digits[at..at + 32]);
+                for index in 0..32 {
+                    run[index] = a[index] | b[index] << 2 | c[index] << 4 | e[index] << 6;
+                }
+            }
+            out[64..].copy_from_slice(&d);
+        }
     }
 }
 
-#[inline(always)]
-fn encode_tq2_0(values: &[f32], out: &mut [[u8; 66]]) {
-    for (values, out) in values.as_chunks().0.iter().zip(out) {
-        let (digits, d) = digits(values);
-        let halves = digits.as_chunks::<128>().0.iter();
-        for (digits, run) in halves.zip(out.as_chunks_mut::<32>().0) {
-            let [a, b, c, e] = [0, 32, 64, 96].map(|at| &digits[at..at + 32]);
-            for index in 0..32 {
-                run[index] = a[index] | b[index] << 2 | c[index] << 4 | e[index] << 6;
-            }
-        }
-        out[64..].copy_from_slice(&d);
-    }
-}

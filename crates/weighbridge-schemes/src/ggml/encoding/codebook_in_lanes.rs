@@ -1,8 +1,10 @@
 //! The encodings of `codebook.rs`, sixteen groups at a time.
 
+#[cfg(test)]
+use super::codebook::{define_large, define_small};
 use super::codebook::{define_scale, define_weights, inverse, put_scales};
-use crate::ggml::codebook::STEPS;
-use crate::ggml::kernel::Rows;
+use crate::ggml::codebook::{Iq4Nl, Iq4Xs, STEPS};
+use crate::ggml::kernel::{Encodes, Rows};
 use crate::ggml::search::side_by_side::{self, LargeBatches, SmallBatches, lanes, pair, sixteen};
 use crate::ggml::search::{NOTHING, farthest_in_lanes, finite_in_lanes, half, squared};
 use crate::simd::Isa;
@@ -13,51 +15,63 @@ use crate::simd::vector::{Choice, LANES, Parallel, Vector};
 /// The steps, to be looked up.
 static TABLE: Steps = Steps::of(STEPS);
 
-/// `define_small` with a set of instructions.
-#[inline(always)]
-pub(in crate::ggml) fn encode_small<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 18]]) {
-    let mut batches = SmallBatches::of(rows);
-    let mut out = out.chunks_mut(side_by_side::GROUPS);
-    while let (Some(batch), Some(out)) = (batches.next(), out.next()) {
-        let values = sixteen::<I, 32>(isa, batch.values);
-        let mut squares = values[0].same(0.0);
-        for value in values {
-            squares = squares + value * value;
-        }
-        let variances = lanes(squares * squares.same(2.0 / 32.0));
-        let importance = batch.importance.map(|all| &all[..]);
-        let scales = scales(isa, &values, batch.values, importance, &variances);
-        for ((block, scale), values) in out.iter_mut().zip(scales).zip(batch.values.as_chunks().0) {
-            block[..2].copy_from_slice(&half(scale).to_le_bytes());
-            put_nibbles(isa, values, inverse(scale), &mut block[2..]);
+impl Encodes<Self, 18, 32> for Iq4Nl {
+    #[cfg(test)]
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 18]]) {
+        define_small(row, importance, out);
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 18]]) {
+        let mut batches = SmallBatches::of(rows);
+        let mut out = out.chunks_mut(side_by_side::GROUPS);
+        while let (Some(batch), Some(out)) = (batches.next(), out.next()) {
+            let values = sixteen::<I, 32>(isa, batch.values);
+            let mut squares = values[0].same(0.0);
+            for value in values {
+                squares = squares + value * value;
+            }
+            let variances = lanes(squares * squares.same(2.0 / 32.0));
+            let importance = batch.importance.map(|all| &all[..]);
+            let scales = scales(isa, &values, batch.values, importance, &variances);
+            for ((block, scale), values) in out.iter_mut().zip(scales).zip(batch.values.as_chunks().0) {
+                block[..2].copy_from_slice(&half(scale).to_le_bytes());
+                put_nibbles(isa, values, inverse(scale), &mut block[2..]);
+            }
         }
     }
 }
 
-/// `define_large` with a set of instructions.
-#[inline(always)]
-pub(in crate::ggml) fn encode_large<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 136]]) {
-    let mut batches = LargeBatches::of(rows);
-    let mut out = out.chunks_mut(LANES);
-    while let (Some(batch), Some(out)) = (batches.next(), out.next()) {
-        let variances = match batch.importance {
-            Some(_) => batch.squares(isa).map(|squares| squares * (2.0 / 256.0)),
-            None => [0.0; LANES],
-        };
-        let halves = batch.values.as_chunks::<512>().0;
-        for (at, (values, out)) in halves.iter().zip(out.chunks_mut(2)).enumerate() {
-            let importance = batch.importance.map(|all| &all[at * 512..][..512]);
-            let variances = std::array::from_fn(|lane| variances[at * 2 + lane / LANES]);
-            let groups = sixteen::<I, 32>(isa, values);
-            let scales = scales(isa, &groups, values, importance, &variances);
-            let scales = scales.as_chunks::<LANES>().0;
-            for ((block, scales), values) in
-                out.iter_mut().zip(scales).zip(values.as_chunks::<256>().0)
-            {
-                let scales = put_scales(block, scales);
-                let groups = values.as_chunks::<32>().0.iter().zip(scales);
-                for ((values, scale), out) in groups.zip(block[8..].chunks_exact_mut(16)) {
-                    put_nibbles(isa, values, inverse(scale), out);
+impl Encodes<Self, 136, 256> for Iq4Xs {
+    #[cfg(test)]
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 136]]) {
+        define_large(row, importance, out);
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 136]]) {
+        let mut batches = LargeBatches::of(rows);
+        let mut out = out.chunks_mut(LANES);
+        while let (Some(batch), Some(out)) = (batches.next(), out.next()) {
+            let variances = match batch.importance {
+                Some(_) => batch.squares(isa).map(|squares| squares * (2.0 / 256.0)),
+                None => [0.0; LANES],
+            };
+            let halves = batch.values.as_chunks::<512>().0;
+            for (at, (values, out)) in halves.iter().zip(out.chunks_mut(2)).enumerate() {
+                let importance = batch.importance.map(|all| &all[at * 512..][..512]);
+                let variances = std::array::from_fn(|lane| variances[at * 2 + lane / LANES]);
+                let groups = sixteen::<I, 32>(isa, values);
+                let scales = scales(isa, &groups, values, importance, &variances);
+                let scales = scales.as_chunks::<LANES>().0;
+                for ((block, scales), values) in
+                    out.iter_mut().zip(scales).zip(values.as_chunks::<256>().0)
+                {
+                    let scales = put_scales(block, scales);
+                    let groups = values.as_chunks::<32>().0.iter().zip(scales);
+                    for ((values, scale), out) in groups.zip(block[8..].chunks_exact_mut(16)) {
+                        put_nibbles(isa, values, inverse(scale), out);
+                    }
                 }
             }
         }

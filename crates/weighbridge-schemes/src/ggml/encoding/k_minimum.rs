@@ -1,24 +1,16 @@
-//! Numbers into the K types that count up from a minimum.
+//! What the K types have in common that count up from a minimum.
 
-use crate::ggml::kernel::Blocks;
-use crate::ggml::search::minimum::Trials;
-#[cfg(test)]
-use crate::ggml::search::minimum::{self, Minimum};
-use crate::ggml::search::{half, low_byte, nearest};
-#[cfg(test)]
-use crate::ggml::search::{important, positive, squares, sum};
-use crate::simd::half_to_f32;
+use super::k::{Found, Grouped};
+use crate::ggml::kernel::half_at;
+use crate::ggml::search::minimum::{self, Trials};
+use crate::ggml::search::{Group, half, low_byte, nearest, positive};
+use crate::simd::Isa;
 use crate::simd::vector::Parallel;
 
-/// What the types differ in: `GROUPS` groups of `SIZE` numbers.
-pub(in crate::ggml) trait WithMinimums<const BYTES: usize, const SIZE: usize, const GROUPS: usize>:
-    Blocks<BYTES, 256>
-{
-    /// What is tried for a group.
+/// What these types differ in: `GROUPS` groups of `SIZE` numbers.
+pub(in crate::ggml) trait WithMinimums<const BYTES: usize, const SIZE: usize, const GROUPS: usize> {
+    /// What is tried for a group if nobody says how much numbers matter.
     const TRIALS: Trials;
-
-    /// The same where importance is known.
-    const TRIALS_BY_IMPORTANCE: Trials;
 
     /// The largest scale of a group, and where larger ones are cut, without and with importance.
     const LARGEST: u8;
@@ -44,126 +36,101 @@ pub(in crate::ggml) trait WithMinimums<const BYTES: usize, const SIZE: usize, co
 
     /// Stores the codes.
     fn put_codes(block: &mut [u8; BYTES], codes: &[u8; 256]);
-}
 
-/// The definition of [`Encodes`](crate::ggml::kernel::Encodes) for these types.
-#[cfg(test)]
-pub(in crate::ggml) fn define<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
-    row: &[f32],
-    importance: Option<&[f32]>,
-    out: &mut [[u8; BYTES]],
-) where
-    T: WithMinimums<BYTES, SIZE, GROUPS>,
-{
-    for (at, (values, block)) in row.as_chunks::<256>().0.iter().zip(out).enumerate() {
-        let importance = importance.map(|all| &all[at * 256..][..256]);
-        define_block::<T, BYTES, SIZE, GROUPS>(values, importance, block);
-    }
-}
-
-#[cfg(test)]
-fn define_block<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
-    values: &[f32; 256],
-    importance: Option<&[f32]>,
-    block: &mut [u8; BYTES],
-) where
-    T: WithMinimums<BYTES, SIZE, GROUPS>,
-{
-    let groups = values.as_chunks::<SIZE>().0;
-    let weights = weights::<T, BYTES, SIZE, GROUPS>(values, importance);
-    let trials = if importance.is_some() { T::TRIALS_BY_IMPORTANCE } else { T::TRIALS };
-    let found: [Minimum<SIZE>; GROUPS] =
-        std::array::from_fn(|group| minimum::define(&trials, &groups[group], &weights[group]));
-    let (scales, minimums) =
-        (std::array::from_fn(|at| found[at].scale), std::array::from_fn(|at| found[at].below));
-    let [cut, cut_by_importance] = T::CUT;
-    let ((d, scales), (m, minimums), cut) = match importance {
-        None => (by_largest(T::LARGEST, &scales), by_largest(T::LARGEST, &minimums), cut),
-        Some(_) => {
-            let sums = weights.map(|weights| sum(&weights));
-            let fit = |values| {
-                let found = positive::define(T::LARGEST, values, &sums);
-                (found.scale, found.codes)
-            };
-            (fit(&scales), fit(&minimums), cut_by_importance)
+    /// Stores all scales and minimums.
+    #[inline(always)]
+    fn put_both(block: &mut [u8; BYTES], both: [Group<GROUPS>; 2], cut: u8) {
+        for (found, at) in both.iter().zip([Self::SCALES_AT, Self::SCALES_AT + 2]) {
+            block[at..at + 2].copy_from_slice(&half(found.scale).to_le_bytes());
         }
-    };
-    let levels = [scales, minimums].map(|levels| levels.map(|level| level.min(cut)));
-    put_scales::<T, BYTES, SIZE, GROUPS>(block, [d, m], levels);
-    let mut codes = [0; 256];
-    let steps = steps::<T, BYTES, SIZE, GROUPS>(block);
-    for (group, codes) in codes.as_chunks_mut::<SIZE>().0.iter_mut().enumerate() {
-        *codes = match steps[group] {
-            (0.0, _) => found[group].codes,
-            step => choose(T::TRIALS.most, &groups[group], step),
-        };
+        Self::put_levels(block, both.map(|found| found.codes.map(|level| level.min(cut))));
     }
-    T::put_codes(block, &codes);
 }
 
-/// How much each number of each group matters.
-#[cfg(test)]
-fn weights<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
-    values: &[f32; 256],
-    importance: Option<&[f32]>,
-) -> [[f32; SIZE]; GROUPS]
+impl<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize> Grouped<BYTES, SIZE, GROUPS>
+    for T
 where
     T: WithMinimums<BYTES, SIZE, GROUPS>,
 {
-    let groups = values.as_chunks::<SIZE>().0;
-    let Some(importance) = importance else {
-        return std::array::from_fn(|group| T::weights(&groups[group]));
-    };
-    let variance = T::VARIANCES * squares(values) / 256.0;
-    std::array::from_fn(|group| important(&groups[group], &importance[group * SIZE..], variance))
+    const CODES: [i8; 2] = [0, T::TRIALS.most.cast_signed()];
+    const VARIANCES: Option<f32> = Some(T::VARIANCES);
+
+    fn define_group(values: &[f32; SIZE], weights: Option<&[f32; SIZE]>) -> Group<SIZE> {
+        match weights {
+            None => minimum::define(&T::TRIALS, values, &T::weights(values)),
+            Some(weights) => minimum::define(&T::TRIALS.by_importance(), values, weights),
+        }
+    }
+
+    #[inline(always)]
+    fn groups_in_lanes<P: Parallel>(
+        values: &[P; SIZE],
+        weights: Option<&[P; SIZE]>,
+    ) -> (P, P, P::Mask) {
+        let (weights, trials) = match weights {
+            None => (&T::weights_in_lanes(values), T::TRIALS),
+            Some(weights) => (weights, T::TRIALS.by_importance()),
+        };
+        let found = minimum::in_lanes(&trials, values, weights);
+        (found.scale, found.min, found.left)
+    }
+
+    #[cfg(test)]
+    fn define_scales(
+        block: &mut [u8; BYTES],
+        found: &[Group<SIZE>; GROUPS],
+        weights: Option<[f32; GROUPS]>,
+    ) -> bool {
+        let fit = |of: fn(&Group<SIZE>) -> f32| {
+            let values = std::array::from_fn(|at| of(&found[at]));
+            match &weights {
+                None => by_largest(T::LARGEST, &values),
+                Some(weights) => positive::define(T::LARGEST, &values, weights),
+            }
+        };
+        let both = [fit(|found| found.scale), fit(|found| found.below)];
+        T::put_both(block, both, T::CUT[usize::from(weights.is_some())]);
+        true
+    }
+
+    #[inline(always)]
+    fn put_scales<I: Isa>(isa: I, found: &Found, out: &mut [[u8; BYTES]]) -> u8 {
+        let [scales, below] = [&found.scales, &found.below].map(|all| all.as_chunks().0);
+        let Some(weights) = &found.weights else {
+            for (block, both) in out.iter_mut().zip(scales.iter().zip(below)) {
+                let both = [both.0, both.1].map(|all| by_largest(T::LARGEST, all));
+                T::put_both(block, both, T::CUT[0]);
+            }
+            return 0;
+        };
+        let weights = weights.as_chunks().0;
+        let scales = positive::eight(isa, T::LARGEST, scales, weights);
+        let minimums = positive::eight(isa, T::LARGEST, below, weights);
+        for (block, (scales, minimums)) in out.iter_mut().zip(scales.into_iter().zip(minimums)) {
+            T::put_both(block, [scales, minimums], T::CUT[1]);
+        }
+        0
+    }
+
+    #[inline(always)]
+    fn steps(block: &[u8; BYTES]) -> [(f32, f32); GROUPS] {
+        let [scales, minimums] = T::levels(block);
+        let (d, m) = (half_at(block, T::SCALES_AT), half_at(block, T::SCALES_AT + 2));
+        std::array::from_fn(|at| (d * f32::from(scales[at]), m * f32::from(minimums[at])))
+    }
+
+    #[inline(always)]
+    fn put_codes(block: &mut [u8; BYTES], codes: &[u8; 256]) {
+        T::put_codes(block, codes);
+    }
 }
 
 /// Scales as parts of the largest one.
 #[inline(always)]
-pub(super) fn by_largest<const GROUPS: usize>(
-    most: u8,
-    values: &[f32; GROUPS],
-) -> (f32, [u8; GROUPS]) {
+fn by_largest<const GROUPS: usize>(most: u8, values: &[f32; GROUPS]) -> Group<GROUPS> {
     let largest =
         values.iter().fold(0.0, |most: f32, &value| if value > most { value } else { most });
     let inverse = if largest > 0.0 { f32::from(most) / largest } else { 0.0 };
-    (largest / f32::from(most), values.map(|value| low_byte(nearest(inverse * value))))
-}
-
-/// Stores all scales.
-#[inline(always)]
-pub(super) fn put_scales<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
-    block: &mut [u8; BYTES],
-    scales: [f32; 2],
-    levels: [[u8; GROUPS]; 2],
-) where
-    T: WithMinimums<BYTES, SIZE, GROUPS>,
-{
-    for (scale, at) in scales.into_iter().zip([T::SCALES_AT, T::SCALES_AT + 2]) {
-        block[at..at + 2].copy_from_slice(&half(scale).to_le_bytes());
-    }
-    T::put_levels(block, levels);
-}
-
-/// The scale and the distance of the minimum from zero of each group, as decoding finds them.
-#[inline(always)]
-pub(super) fn steps<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
-    block: &[u8; BYTES],
-) -> [(f32, f32); GROUPS]
-where
-    T: WithMinimums<BYTES, SIZE, GROUPS>,
-{
-    let [scales, minimums] = T::levels(block);
-    let [d, m] = [T::SCALES_AT, T::SCALES_AT + 2]
-        .map(|at| half_to_f32(u16::from_le_bytes([block[at], block[at + 1]])));
-    std::array::from_fn(|at| (d * f32::from(scales[at]), m * f32::from(minimums[at])))
-}
-
-/// The codes whose numbers are the nearest.
-pub(super) fn choose<const SIZE: usize>(
-    most: u8,
-    values: &[f32; SIZE],
-    (scale, below): (f32, f32),
-) -> [u8; SIZE] {
-    values.map(|value| low_byte(nearest((value + below) / scale).clamp(0, i32::from(most))))
+    let codes = values.map(|value| low_byte(nearest(inverse * value)));
+    Group { scale: largest / f32::from(most), below: 0.0, codes }
 }

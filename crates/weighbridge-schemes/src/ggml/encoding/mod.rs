@@ -3,10 +3,8 @@
 
 pub(super) mod codebook;
 pub(super) mod codebook_in_lanes;
+pub(super) mod k;
 pub(super) mod k_minimum;
-pub(super) mod k_minimum_in_lanes;
-pub(super) mod k_signed;
-pub(super) mod k_signed_in_lanes;
 pub(super) mod simple;
 pub(super) mod simple_by_importance;
 pub(super) mod simple_in_lanes;

@@ -21,11 +21,6 @@ pub(in crate::ggml) trait Simple<const BYTES: usize> {
     fn put(block: &mut [u8; BYTES], codes: &[u8; 32]);
 }
 
-/// What importance asks to be tried.
-pub(super) const fn by_importance(most: u8) -> Trials {
-    Trials { most, first: -0.9, by: 0.05, last: 36, plain_errors: false }
-}
-
 /// The definition of [`Encodes`](crate::ggml::kernel::Encodes) for the types with few bits.
 pub(in crate::ggml) fn define<T: Simple<BYTES>, const BYTES: usize>(
     row: &[f32],
@@ -56,18 +51,17 @@ pub(super) fn define_weighted<T: Simple<BYTES>, const BYTES: usize>(
     block: &mut [u8; BYTES],
 ) {
     let weights = important(values, importance, variance);
-    let (scales, codes) = match T::KIND {
-        Kind::Signed(most) => {
-            let found = signed::define(most, values, &weights);
-            ([found.scale, 0.0], found.codes)
-        }
-        Kind::Minimum(most) => {
-            let found = minimum::define(&by_importance(most), values, &weights);
-            ([found.scale, -found.below], found.codes)
-        }
+    let found = match T::KIND {
+        Kind::Signed(most) => signed::define(most, values, &weights),
+        Kind::Minimum(most) => minimum::define(&trials(most), values, &weights),
     };
-    put_scales(block, T::KIND, scales);
-    T::put(block, &codes);
+    put_scales(block, T::KIND, [found.scale, -found.below]);
+    T::put(block, &found.codes);
+}
+
+/// What importance asks to be tried.
+pub(super) const fn trials(most: u8) -> Trials {
+    Trials { most, first: 0.0, by: 0.0, last: 0, plain_errors: false }.by_importance()
 }
 
 /// Stores the scale, and the minimum if there is one.

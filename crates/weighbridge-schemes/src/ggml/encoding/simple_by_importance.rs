@@ -1,6 +1,6 @@
 //! The encodings of `simple.rs` where importance is known, sixteen blocks at a time.
 
-use super::simple::{Kind, Simple, by_importance, define_weighted, put_scales};
+use super::simple::{Kind, Simple, define_weighted, put_scales, trials};
 use super::simple_in_lanes::bytes;
 use crate::ggml::kernel::Rows;
 use crate::ggml::search::side_by_side::{
@@ -8,7 +8,6 @@ use crate::ggml::search::side_by_side::{
 };
 use crate::ggml::search::{minimum, signed, squares};
 use crate::simd::Isa;
-use crate::simd::pair::Pair;
 use crate::simd::vector::{LANES, Parallel, Vector};
 
 /// The mean squares of rows, of which eight are summed at a time.
@@ -74,16 +73,22 @@ fn encode_batch<I: Isa, T: Simple<BYTES>, const BYTES: usize>(
     let groups = sixteen::<I, 32>(isa, batch.values);
     let variance = pair(isa, |lane| variances[lane]);
     let weights = important(&groups, &sixteen::<I, 32>(isa, importance), variance);
-    let found = search::<I, T, BYTES>(&groups, &weights);
+    let found = match T::KIND {
+        Kind::Signed(most) => signed::in_lanes(f32::from(most), &groups, &weights),
+        Kind::Minimum(most) => minimum::in_lanes(&trials(most), &groups, &weights),
+    };
+    let [scales, minimums, origins, inverses] =
+        [lanes(found.scale), lanes(found.min), lanes(found.origin), lanes(found.inverse)];
+    let (empty, left) = (found.empty.bits(), found.left.bits());
     let blocks = out.iter_mut().zip(batch.values.as_chunks::<32>().0);
     for (at, (block, values)) in blocks.enumerate() {
-        if found.left & 1 << at != 0 {
+        if left & 1 << at != 0 {
             let importance = &importance[at * 32..][..32];
             define_weighted::<T, BYTES>(values, importance, variances[at], block);
             continue;
         }
-        put_scales(block, T::KIND, [found.scales[at], found.minimums[at]]);
-        let (origin, inverse) = (isa.splat(found.origins[at]), isa.splat(found.inverses[at]));
+        put_scales(block, T::KIND, [scales[at], minimums[at]]);
+        let (origin, inverse) = (isa.splat(origins[at]), isa.splat(inverses[at]));
         let (above, below, zero) = match T::KIND {
             Kind::Signed(most) => (f32::from(most) - 1.0, -f32::from(most), f32::from(most)),
             Kind::Minimum(most) => (f32::from(most), 0.0, 0.0),
@@ -92,52 +97,9 @@ fn encode_batch<I: Isa, T: Simple<BYTES>, const BYTES: usize>(
         let mut codes = bytes(isa, values, |value| {
             (inverse * (value - origin)).round().min(above).max(below) + zero
         });
-        if found.empty & 1 << at != 0 {
+        if empty & 1 << at != 0 {
             codes = [0; 32];
         }
         T::put(block, &codes);
-    }
-}
-
-/// What was found for sixteen blocks.
-struct Found {
-    scales: [f32; GROUPS],
-    minimums: [f32; GROUPS],
-    origins: [f32; GROUPS],
-    inverses: [f32; GROUPS],
-    /// Blocks whose codes are zero.
-    empty: u32,
-    /// Blocks that are left to the definition.
-    left: u32,
-}
-
-#[inline(always)]
-fn search<I: Isa, T: Simple<BYTES>, const BYTES: usize>(
-    groups: &[Pair<I::Vector>; 32],
-    weights: &[Pair<I::Vector>; 32],
-) -> Found {
-    match T::KIND {
-        Kind::Signed(most) => {
-            let found = signed::in_lanes(f32::from(most), groups, weights);
-            Found {
-                scales: lanes(found.scale),
-                minimums: [0.0; GROUPS],
-                origins: [0.0; GROUPS],
-                inverses: lanes(found.inverse),
-                empty: found.empty.bits(),
-                left: found.left.bits(),
-            }
-        }
-        Kind::Minimum(most) => {
-            let found = minimum::in_lanes(&by_importance(most), groups, weights);
-            Found {
-                scales: lanes(found.scale),
-                minimums: lanes(found.min),
-                origins: lanes(found.origin),
-                inverses: lanes(found.inverse),
-                empty: 0,
-                left: found.left.bits(),
-            }
-        }
     }
 }

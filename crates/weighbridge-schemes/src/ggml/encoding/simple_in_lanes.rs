@@ -4,33 +4,39 @@ use half::f16;
 
 use super::simple::{Kind, Simple, define, define_bytes};
 use super::simple_by_importance::encode_by_importance;
-use crate::ggml::kernel::Rows;
+use crate::ggml::kernel::{Encodes, Rows};
 use crate::ggml::search::{farthest, half};
+use crate::ggml::simple::Q8_0;
 use crate::simd::Isa;
 use crate::simd::vector::{Choice, LANES, Mask, Parallel, Vector};
 
 /// Eight blocks.
 const EIGHT: usize = 8 * 32;
 
-/// [`define`] with a set of instructions.
-#[inline(always)]
-pub(in crate::ggml) fn encode<I: Isa, T: Simple<BYTES>, const BYTES: usize>(
-    isa: I,
-    rows: Rows<'_>,
-    out: &mut [[u8; BYTES]],
-) {
-    if rows.importance.is_some() {
-        return encode_by_importance::<I, T, BYTES>(isa, rows, out);
+/// How the types with few bits are encoded.
+pub(in crate::ggml) struct FirstGeneration;
+
+impl<T: Simple<BYTES>, const BYTES: usize> Encodes<T, BYTES, 32> for FirstGeneration {
+    #[cfg(test)]
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; BYTES]]) {
+        define::<T, BYTES>(row, importance, out);
     }
-    let (values, values_left) = rows.values.as_chunks::<EIGHT>();
-    let (blocks, blocks_left) = out.as_chunks_mut::<LANES>();
-    for (values, blocks) in values.iter().zip(blocks) {
-        match T::KIND {
-            Kind::Signed(most) => encode_signed::<I, T, BYTES>(isa, most, values, blocks),
-            Kind::Minimum(most) => encode_minimum::<I, T, BYTES>(isa, most, values, blocks),
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; BYTES]]) {
+        if rows.importance.is_some() {
+            return encode_by_importance::<I, T, BYTES>(isa, rows, out);
         }
+        let (values, values_left) = rows.values.as_chunks::<EIGHT>();
+        let (blocks, blocks_left) = out.as_chunks_mut::<LANES>();
+        for (values, blocks) in values.iter().zip(blocks) {
+            match T::KIND {
+                Kind::Signed(most) => encode_signed::<I, T, BYTES>(isa, most, values, blocks),
+                Kind::Minimum(most) => encode_minimum::<I, T, BYTES>(isa, most, values, blocks),
+            }
+        }
+        define::<T, BYTES>(values_left, None, blocks_left);
     }
-    define::<T, BYTES>(values_left, None, blocks_left);
 }
 
 /// One number of each of eight blocks, which `merge` makes of all their numbers.
@@ -155,32 +161,38 @@ fn encode_minimum<I: Isa, T: Simple<BYTES>, const BYTES: usize>(
     }
 }
 
-/// [`define_bytes`] with a set of instructions.
-#[inline(always)]
-pub(in crate::ggml) fn encode_bytes<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 34]]) {
-    // The largest number below one half.
-    let half = isa.splat(0.499_999_97);
-    let zero = isa.splat(0.0);
-    let (values, values_left) = rows.values.as_chunks::<EIGHT>();
-    let (blocks, blocks_left) = out.as_chunks_mut::<LANES>();
-    for (values, blocks) in values.iter().zip(blocks) {
-        let nothing = merged(isa, values, 0.0, |value, all| all + value * zero);
-        if !nothing.equals(zero).all() {
-            define_bytes(values, blocks);
-            continue;
-        }
-        let scales =
-            merged(isa, values, 0.0, |value, most| value.abs().max(most)) / isa.splat(127.0);
-        let (halves, inverses) = (halves(isa, &scales.lanes()), inverses(scales));
-        for (at, (block, values)) in blocks.iter_mut().zip(values.as_chunks::<32>().0).enumerate() {
-            let inverse = isa.splat(inverses[at]);
-            let codes = bytes(isa, values, |value| {
-                let scaled = value * inverse;
-                scaled + half.signed_as(scaled)
-            });
-            block[..2].copy_from_slice(&halves[at]);
-            block[2..].copy_from_slice(&codes);
-        }
+impl Encodes<Self, 34, 32> for Q8_0 {
+    #[cfg(test)]
+    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 34]]) {
+        define_bytes(row, out);
     }
-    define_bytes(values_left, blocks_left);
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 34]]) {
+        // The largest number below one half.
+        let half = isa.splat(0.499_999_97);
+        let zero = isa.splat(0.0);
+        let (values, values_left) = rows.values.as_chunks::<EIGHT>();
+        let (blocks, blocks_left) = out.as_chunks_mut::<LANES>();
+        for (values, blocks) in values.iter().zip(blocks) {
+            let nothing = merged(isa, values, 0.0, |value, all| all + value * zero);
+            if !nothing.equals(zero).all() {
+                define_bytes(values, blocks);
+                continue;
+            }
+            let scales =
+                merged(isa, values, 0.0, |value, most| value.abs().max(most)) / isa.splat(127.0);
+            let (halves, inverses) = (halves(isa, &scales.lanes()), inverses(scales));
+            for (at, (block, values)) in blocks.iter_mut().zip(values.as_chunks::<32>().0).enumerate() {
+                let inverse = isa.splat(inverses[at]);
+                let codes = bytes(isa, values, |value| {
+                    let scaled = value * inverse;
+                    scaled + half.signed_as(scaled)
+                });
+                block[..2].copy_from_slice(&halves[at]);
+                block[2..].copy_from_slice(&codes);
+            }
+        }
+        define_bytes(values_left, blocks_left);
+    }
 }

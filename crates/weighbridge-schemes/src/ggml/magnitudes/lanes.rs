@@ -5,8 +5,8 @@
 
 use super::super::grids::cells::{Cells, Near};
 use super::super::grids::picking::InLanes;
-use super::first_lanes::first_scales;
-use super::search::{Found, Part, Rules, Tried, Way, numbers};
+use super::super::search::positive;
+use super::search::{FIRST_TOP, Found, Part, Rules, Tried, Way, numbers};
 use crate::simd::Isa;
 use crate::simd::by_digits::Tables;
 use crate::simd::vector::{LANES, Mask, Parallel, Vector};
@@ -37,16 +37,9 @@ impl Eight {
 
 impl<I: Isa> Way for InLanes<I> {
     #[inline(always)]
-    fn first_scales(
-        self,
-        magnitudes: &[f32; 256],
-        weights: &[f32; 256],
-        most: &[f32; 16],
-    ) -> [f32; 16] {
-        let [first, _] = most.as_chunks::<LANES>().0 else { return [0.0; 16] };
-        let mut scales = [0.0; 16];
-        scales[..LANES].copy_from_slice(&first_scales(self.0, magnitudes, weights, first));
-        scales
+    fn first_scales(self, magnitudes: &[f32; 256], weights: &[f32; 256]) -> [f32; LANES] {
+        let (magnitudes, weights) = (magnitudes.as_chunks().0, weights.as_chunks().0);
+        positive::eight::<I, 32>(self.0, FIRST_TOP, magnitudes, weights).map(|found| found.scale)
     }
 
     #[inline(always)]

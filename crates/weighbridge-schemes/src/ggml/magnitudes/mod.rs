@@ -6,8 +6,6 @@
 //! Where seven signs are stored for eight numbers, an odd number of signs becomes even by that of
 //! the number that matters least: its magnitude is negative from then on.
 
-mod first_lanes;
-mod first_scale;
 mod lanes;
 mod search;
 
@@ -18,10 +16,12 @@ use super::grids::picking::InLanes;
 #[cfg(test)]
 use super::grids::picking::Plain;
 use super::kernel::Rows;
-use super::rounding::{half_bytes, nearest};
+use super::rounding::half_bytes;
+use super::search::{low_byte, nearest};
 use crate::simd::Isa;
-pub(super) use search::{Again, Rules};
-use search::{Found, Part, Way, largest};
+use crate::simd::vector::LANES;
+pub(super) use self::search::{Again, Rules};
+use self::search::{Found, Part, Way, largest};
 
 /// What the types differ in.
 pub(super) struct Kind<const D: usize> {
@@ -116,12 +116,16 @@ impl<const D: usize> Kind<D> {
             let mut encoded =
                 Encoded { d: [0; 2], is_zero: true, parts: [EncodedPart::default(); 16] };
             let most = largest_of_parts::<N>(&prepared.magnitudes);
-            let starts = match self.fits_first {
-                true => way.first_scales(&prepared.magnitudes, &prepared.weights, &most),
-                false => most,
-            };
+            let mut starts = most.map(|most| (most / largest::<D>(), most));
+            if self.fits_first {
+                let fitted = way.first_scales(&prepared.magnitudes, &prepared.weights);
+                starts[..LANES].copy_from_slice(&fitted.map(|scale| (scale, scale * 3.0)));
+            }
             for (index, part) in encoded.parts.iter_mut().take(256 / N).enumerate() {
-                self.encode_part::<N>(&prepared, index, (most[index], starts[index]), way, part);
+                part.is_zero = most[index] < self.least || starts[index].1 <= 0.0;
+                if !part.is_zero {
+                    self.encode_part::<N>(&prepared, index, starts[index], way, part);
+                }
             }
             self.store_scales(&mut encoded, 256 / N);
             write(index, &encoded);
@@ -164,32 +168,19 @@ impl<const D: usize> Kind<D> {
         made
     }
 
-    /// Searches the scale and the points of one part, of which the largest magnitude is known, and
-    /// the scale to start from if it is fitted.
+    /// Searches the scale and the points of one part, with what the search starts from.
     #[inline(always)]
     fn encode_part<const N: usize>(
         &self,
         prepared: &Prepared,
         index: usize,
-        (most, start): (f32, f32),
+        start: (f32, f32),
         way: impl Way,
         out: &mut EncodedPart,
     ) {
-        let magnitudes = &prepared.magnitudes.as_chunks::<N>().0[index];
-        let weights = &prepared.weights.as_chunks::<N>().0[index];
-        out.is_zero = most < self.least;
-        if out.is_zero {
-            return;
-        }
-        let start = match self.fits_first {
-            true => (start, start * 3.0),
-            false => (most / largest::<D>(), most),
-        };
-        out.is_zero = start.1 <= 0.0;
-        if out.is_zero {
-            return;
-        }
-        let roots = &prepared.roots.as_chunks::<N>().0[index];
+        let [magnitudes, weights, roots] =
+            [&prepared.magnitudes, &prepared.weights, &prepared.roots]
+                .map(|all| &all.as_chunks::<N>().0[index]);
         let part = Part { magnitudes, weights, roots, start };
         let found = way.search(&self.rules, self.cells, &part);
         self.keep(found, &prepared.signs[index * N / 8..][..N / 8], out);
@@ -222,8 +213,7 @@ impl<const D: usize> Kind<D> {
         encoded.d = half_bytes(d * self.stored);
         let inverse = 1.0 / d;
         for part in parts {
-            let scale = nearest(0.5 * (inverse * part.exact_scale - 1.0)).clamp(0, 15);
-            part.scale = scale.to_le_bytes()[0];
+            part.scale = low_byte(nearest(0.5 * (inverse * part.exact_scale - 1.0)).clamp(0, 15));
         }
     }
 }

@@ -6,9 +6,14 @@
 
 use super::super::grids::cells::{Cells, Near};
 use super::super::grids::picking::{Picks, Plain};
-use super::super::rounding::nearest;
-use super::first_scale::first_scale;
+use super::super::search::nearest;
+#[cfg(test)]
+use super::super::search::positive;
 use crate::simd::by_digits::Target;
+use crate::simd::vector::LANES;
+
+/// The largest digit of those that fitted scales are for.
+pub(super) const FIRST_TOP: u8 = 4;
 
 /// How a type searches.
 pub(in super::super) struct Rules {
@@ -161,12 +166,7 @@ pub(super) fn numbers<const D: usize>() -> &'static [f32; 8] {
 /// A way to search.
 pub(super) trait Way: Picks {
     /// The scales that the eight parts of a block start from, if they are fitted.
-    fn first_scales(
-        self,
-        magnitudes: &[f32; 256],
-        weights: &[f32; 256],
-        most: &[f32; 16],
-    ) -> [f32; 16];
+    fn first_scales(self, magnitudes: &[f32; 256], weights: &[f32; 256]) -> [f32; LANES];
 
     /// The scale and the points with the best fit.
     fn search<const N: usize, const D: usize>(
@@ -177,19 +177,12 @@ pub(super) trait Way: Picks {
     ) -> Found;
 }
 
+#[cfg(test)]
 impl Way for Plain {
-    fn first_scales(
-        self,
-        magnitudes: &[f32; 256],
-        weights: &[f32; 256],
-        most: &[f32; 16],
-    ) -> [f32; 16] {
+    fn first_scales(self, magnitudes: &[f32; 256], weights: &[f32; 256]) -> [f32; LANES] {
         let (magnitudes, weights) = (magnitudes.as_chunks::<32>().0, weights.as_chunks::<32>().0);
-        let mut scales = [0.0; 16];
-        for (part, scale) in scales.iter_mut().take(8).enumerate() {
-            *scale = first_scale(&magnitudes[part], &weights[part], most[part]);
-        }
-        scales
+        let scale = |part| positive::define(FIRST_TOP, &magnitudes[part], &weights[part]).scale;
+        std::array::from_fn(scale)
     }
 
     #[inline(always)]

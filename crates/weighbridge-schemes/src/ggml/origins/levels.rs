@@ -31,7 +31,7 @@ impl Task for AddLevels<'_> {
                 let own = nearest.levels(&scales, group, 0.0);
                 self.levels.push(SameLevels {
                     elements: nearest.group,
-                    step: nearest.numbers.middling() * scales.scales[group].abs(),
+                    step: nearest.numbers.middling * scales.scales[group].abs(),
                     lowest: own.lowest,
                     highest: own.highest,
                 });

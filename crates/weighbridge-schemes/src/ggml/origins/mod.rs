@@ -58,13 +58,14 @@ pub(super) struct Nearest {
 }
 
 /// What codes stand for, before scales.
-enum Numbers {
-    /// Whole numbers from the first to the last.
-    Whole(f32, f32),
-    /// Two numbers that are the same but for their signs.
-    Signs,
-    /// An ascending table, its middling gap and its widest.
-    Table { numbers: &'static [f32], middling: f32, widest: f32 },
+struct Numbers {
+    /// The first and the last.
+    ends: [f32; 2],
+    /// The middling gap between two of them, and the widest.
+    middling: f32,
+    widest: f32,
+    /// All of them, ascending, if gaps are not even.
+    table: Option<&'static [f32]>,
 }
 
 /// What an importance matrix does to a type.
@@ -102,39 +103,6 @@ pub(super) struct Grid {
 }
 
 impl Nearest {
-    /// Calls `tell` with the levels of each group of a block's elements in `wanted`, and with where
-    /// it lies among those; not of groups whose bit is set in `near`.
-    #[inline(always)]
-    fn each_group(
-        &self,
-        scales: &Scales,
-        maker: Maker,
-        groups: usize,
-        wanted: Range<usize>,
-        near: u32,
-        mut tell: impl FnMut(Range<usize>, &Levels<'static>),
-    ) {
-        let is_clipped = maker == Maker::Ggml { by_importance: true }
-            && !matches!(self.importance, Importance::Ignored);
-        let beyond = if is_clipped { f32::INFINITY } else { self.beyond(scales, groups) };
-        let slackens = self.slackens(maker);
-        let mut at = wanted.start;
-        while at < wanted.end {
-            let group = at / self.group;
-            let end = wanted.end.min((group + 1) * self.group);
-            if near >> group & 1 == 1 {
-                at = end;
-                continue;
-            }
-            let mut levels = self.levels(scales, group, beyond);
-            if slackens {
-                levels.slack = self.slack(scales, group);
-            }
-            tell(at - wanted.start..end - wanted.start, &levels);
-            at = end;
-        }
-    }
-
     /// Whether the rounding of scales moves levels.
     #[inline(always)]
     fn slackens(&self, maker: Maker) -> bool {
@@ -152,11 +120,10 @@ impl Nearest {
         maker: Maker,
         Candidates { stored, originals, .. }: Candidates<'_>,
     ) -> u32 {
-        let half = match self.numbers {
-            Numbers::Whole(..) => 0.5,
-            Numbers::Signs => 1.0,
-            Numbers::Table { .. } => return 0,
-        };
+        if self.numbers.table.is_some() {
+            return 0;
+        }
+        let half = self.numbers.middling / 2.0;
         let slack = if self.slackens(maker) { LEAST_SLACK } else { 0.0 };
         let (mut near, mut group) = (0, 0);
         let [mut stored, mut originals] = [stored, originals];
@@ -176,11 +143,10 @@ impl Nearest {
     #[inline(always)]
     fn levels(&self, scales: &Scales, group: usize, beyond: f32) -> Levels<'static> {
         let (scale, zero) = (scales.scales[group], scales.zeros[group]);
-        let [first, last] = self.numbers.ends().map(|number| number * scale + zero);
-        let gaps = match self.numbers {
-            Numbers::Whole(..) => Gaps::Even(scale.abs()),
-            Numbers::Signs => Gaps::Even(2.0 * scale.abs()),
-            Numbers::Table { numbers, .. } => Gaps::Table { scale, numbers },
+        let [first, last] = self.numbers.ends.map(|number| number * scale + zero);
+        let gaps = match self.numbers.table {
+            None => Gaps::Even(self.numbers.middling * scale.abs()),
+            Some(numbers) => Gaps::Table { scale, numbers },
         };
         let slack = Slack::default();
         let (lowest, highest) = (first.min(last), first.max(last));
@@ -192,7 +158,7 @@ impl Nearest {
     /// What the rounding of scales adds, where codes are chosen before it.
     #[inline(always)]
     fn slack(&self, scales: &Scales, group: usize) -> Slack {
-        let half_gap = self.numbers.widest() / 2.0 * scales.scales[group].abs();
+        let half_gap = self.numbers.widest / 2.0 * scales.scales[group].abs();
         Slack {
             constant: scales.relative * half_gap + self.most[1] * scales.unsure[1],
             of_distance: scales.relative,
@@ -203,39 +169,11 @@ impl Nearest {
     /// How far beyond the outermost levels of a block of so many groups an original may lie.
     #[inline(always)]
     fn beyond(&self, scales: &Scales, groups: usize) -> f32 {
-        let [first, last] = self.numbers.ends();
+        let [first, last] = self.numbers.ends;
         let largest =
             scales.scales[..groups].iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
         let rounded = (last - first) * self.most[0] * scales.unsure[0];
-        self.clipped * largest * self.numbers.middling() + rounded + self.most[1] * scales.unsure[1]
-    }
-}
-
-impl Numbers {
-    #[inline(always)]
-    fn ends(&self) -> [f32; 2] {
-        match self {
-            Self::Whole(first, last) => [*first, *last],
-            Self::Signs => [-1.0, 1.0],
-            Self::Table { numbers, .. } => [numbers[0], numbers[numbers.len() - 1]],
-        }
-    }
-
-    #[inline(always)]
-    fn middling(&self) -> f32 {
-        match self {
-            Self::Whole(..) => 1.0,
-            Self::Signs => 2.0,
-            Self::Table { middling, .. } => *middling,
-        }
-    }
-
-    #[inline(always)]
-    fn widest(&self) -> f32 {
-        match self {
-            Self::Table { widest, .. } => *widest,
-            even => even.middling(),
-        }
+        self.clipped * largest * self.numbers.middling + rounded + self.most[1] * scales.unsure[1]
     }
 }
 
@@ -244,81 +182,67 @@ impl BlockRows {
         self.maker == Maker::Ggml { by_importance: true }
     }
 
-    /// The bounds of elements from `first` on. `bytes` start with the block that holds the first.
-    /// `factor` is what the numbers of all blocks were multiplied by, where there is one.
-    fn fill_bounds(
-        &self,
-        bytes: &[u8],
-        first: u64,
-        factor: Option<f32>,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) {
+    /// The bounds of a stretch.
+    fn fill_bounds(&self, stretch: &BlockStretch<'_>, values: &[f32], out: &mut [Bounds]) {
         let none = |_: &Nearest, _: &Scales, _: Range<usize>| 0;
-        self.each_group(bytes, first, factor, values.len(), none, |here, levels| {
+        self.each_group(stretch, none, |here, levels| {
             levels.fill(&values[here.clone()], &mut out[here]);
         });
     }
 
-    /// How many candidates lie outside these bounds.
-    fn count_outside_bounds(
-        &self,
-        bytes: &[u8],
-        first: u64,
-        factor: Option<f32>,
-        candidates: Candidates<'_>,
-    ) -> u64 {
-        simd::run(simd::level(), Count { blocks: self, bytes, first, factor, candidates })
-    }
-
-    /// Calls `tell` with the levels of each group of the next `count` elements from `first` on, and
-    /// with where it lies among them; not of groups whose bits `near` sets, given a whole block.
+    /// Calls `tell` with the levels of each group of a stretch, and with where it lies in that; not
+    /// of groups whose bits `near` sets, given a whole block.
     #[inline(always)]
     fn each_group(
         &self,
-        bytes: &[u8],
-        first: u64,
-        factor: Option<f32>,
-        count: usize,
+        &BlockStretch { bytes, first, count, factor }: &BlockStretch<'_>,
         near: impl Fn(&Nearest, &Scales, Range<usize>) -> u32,
         mut tell: impl FnMut(Range<usize>, &Levels<'static>),
     ) {
         let Some(Choice::Nearest(nearest)) = of_type(self.block.name) else { return };
         let each = self.block.elements as usize;
+        let (size, groups) = (nearest.group, each / nearest.group);
+        let is_clipped =
+            self.is_by_importance() && !matches!(nearest.importance, Importance::Ignored);
+        let slackens = nearest.slackens(self.maker);
         let mut scales = Scales::default();
         // The remainder is less than a block.
         let mut skip = usize::try_from(first % each as u64).unwrap_or_default();
         let mut done = 0;
-        let groups = each / nearest.group;
         let all = u32::MAX >> (32 - groups);
         for block in bytes.chunks_exact(self.block.bytes as usize) {
-            let here = (each - skip).min(count - done);
-            if here == 0 {
+            let end = each.min(skip + count - done);
+            if end == skip {
                 break;
             }
             nearest.layout.read(block, &mut scales);
             if let Some(factor) = factor {
                 scales.multiply(factor);
             }
-            let near = if here == each { near(nearest, &scales, done..done + here) } else { 0 };
+            let near = if end - skip == each { near(nearest, &scales, done..done + each) } else { 0 };
             if near != all {
                 scales.settle();
-                let wanted = skip..skip + here;
-                nearest.each_group(&scales, self.maker, groups, wanted, near, |group, levels| {
-                    tell(done + group.start..done + group.end, levels);
-                });
+                let beyond =
+                    if is_clipped { f32::INFINITY } else { nearest.beyond(&scales, groups) };
+                let wanted = skip / size..end.div_ceil(size);
+                for group in wanted.filter(|group| near >> group & 1 == 0) {
+                    let mut levels = nearest.levels(&scales, group, beyond);
+                    if slackens {
+                        levels.slack = nearest.slack(&scales, group);
+                    }
+                    let here = (group * size).max(skip)..end.min((group + 1) * size);
+                    tell(done + here.start - skip..done + here.end - skip, &levels);
+                }
             }
-            (done, skip) = (done + here, 0);
+            (done, skip) = (done + end - skip, 0);
         }
     }
 }
 
-/// The task of [`BlockRows::count_outside_bounds`].
+/// How many candidates of a stretch lie outside its bounds.
 struct Count<'a> {
     blocks: &'a BlockRows,
-    bytes: &'a [u8],
-    first: u64,
-    factor: Option<f32>,
+    stretch: BlockStretch<'a>,
     candidates: Candidates<'a>,
 }
 
@@ -327,13 +251,12 @@ impl Task for Count<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> u64 {
-        let Self { blocks, bytes, first, factor, candidates } = self;
+        let Self { blocks, stretch, candidates } = self;
         let mut count = 0;
         let near = |nearest: &Nearest, scales: &Scales, here: Range<usize>| {
             nearest.near_groups(isa, scales, blocks.maker, candidates.part(here))
         };
-        let len = candidates.stored.len();
-        blocks.each_group(bytes, first, factor, len, near, |here, levels| {
+        blocks.each_group(&stretch, near, |here, levels| {
             count += u64::from(levels.count_outside(isa, candidates.part(here)));
         });
         count
@@ -401,21 +324,21 @@ impl<T: InBlocks> Origins for T {
 
     fn bounds(&self, of: &Portion<'_>, values: &[f32], out: &mut [Bounds]) -> Result<()> {
         let mut done = 0;
-        for BlockStretch { bytes, first, count, factor } in self.stretches(of)? {
-            let here = done..done + count;
-            let (values, out) = (&values[here.clone()], &mut out[here]);
-            self.blocks().fill_bounds(bytes, first, factor, values, out);
-            done += count;
+        for stretch in self.stretches(of)? {
+            self.blocks().fill_bounds(&stretch, &values[done..], &mut out[done..]);
+            done += stretch.count;
         }
         Ok(())
     }
 
     fn count_outside(&self, of: &Portion<'_>, candidates: Candidates<'_>) -> Result<Option<u64>> {
         let (mut outside, mut done) = (0, 0);
-        for BlockStretch { bytes, first, count, factor } in self.stretches(of)? {
-            let part = candidates.part(done..done + count);
-            outside += self.blocks().count_outside_bounds(bytes, first, factor, part);
-            done += count;
+        for stretch in self.stretches(of)? {
+            let end = done + stretch.count;
+            let candidates = candidates.part(done..end);
+            outside +=
+                simd::run(simd::level(), Count { blocks: self.blocks(), stretch, candidates });
+            done = end;
         }
         Ok(Some(outside))
     }

@@ -8,7 +8,7 @@ use weighbridge_core::noise::Noise;
 use crate::blocks::Block;
 use crate::bounds::Bounds;
 use crate::ggml::fp4::half_scales;
-use crate::ggml::{BlockRows, Maker, kernel_of};
+use crate::ggml::{BlockRows, BlockStretch, Maker, kernel_of};
 use crate::number::Out;
 use crate::simd::Level;
 
@@ -36,7 +36,7 @@ fn check(name: &str, encode: impl Fn(&[f32]) -> Vec<u8>) {
     for weights in weights(elements) {
         let bytes = encode(&weights);
         kernel.decode(Level::BASELINE, &bytes, Out::F32(&mut values));
-        rows.fill_bounds(&bytes, 0, None, &values, &mut out);
+        rows.fill_bounds(&BlockStretch { bytes: &bytes, first: 0, count: values.len(), factor: None }, &values, &mut out);
         for ((weight, value), Bounds { low, high }) in weights.iter().zip(&values).zip(&out) {
             let slack = 1e-6 * weight.abs();
             let is_inside = low - slack <= *weight && *weight <= high + slack;

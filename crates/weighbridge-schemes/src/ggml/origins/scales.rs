@@ -12,13 +12,18 @@ const GROUPS: usize = 16;
 /// is not compiled for the CPU's level.
 #[derive(Clone, Copy)]
 pub(super) enum Layout {
+    /// A scale at the front and nothing else.
     ScaleFirst,
+    /// A scale at the end and nothing else.
     ScaleLast,
+    /// A scale and a minimum at the front.
     ScaleAndMinimum,
     Q2K,
     Q3K,
+    /// Q4_K and Q5_K.
     Q4K,
     Q6K,
+    /// A scale in single precision.
     Q8K,
     Iq4Xs,
     Mxfp4,
@@ -30,20 +35,53 @@ impl Layout {
     #[inline(always)]
     pub(super) fn read(self, block: &[u8], scales: &mut Scales) {
         match self {
-            Self::ScaleFirst => scale_first(block, scales),
-            Self::ScaleLast => scale_last(block, scales),
-            Self::ScaleAndMinimum => scale_and_minimum(block, scales),
-            Self::Q2K => q2_k(block, scales),
-            Self::Q3K => q3_k(block, scales),
-            Self::Q4K => q4_k(block, scales),
-            Self::Q6K => q6_k(block, scales),
-            Self::Q8K => q8_k(block, scales),
-            Self::Iq4Xs => iq4_xs(block, scales),
-            Self::Mxfp4 => mxfp4(block, scales),
-            Self::Nvfp4 => nvfp4(block, scales),
+            Self::ScaleFirst => scales.set_one(half_at(block, 0), None),
+            Self::ScaleLast => scales.set_one(half_at(block, block.len() - 2), None),
+            Self::ScaleAndMinimum => scales.set_one(half_at(block, 0), Some(half_at(block, 2))),
+            Self::Q2K => {
+                let (d, m) = (half_at(block, 80), half_at(block, 82));
+                scales.set(d, Some(m), 16, |group| {
+                    [d * f32::from(block[group] & 15), -m * f32::from(block[group] >> 4)]
+                });
+            }
+            Self::Q3K => {
+                let (d, factors) = (half_at(block, 108), k_signed::six_bits(&block[96..108]));
+                scales.set(d, None, 16, |group| [d * (f32::from(factors[group]) - 32.0), 0.0]);
+            }
+            Self::Q4K => {
+                let (d, m) = (half_at(block, 0), half_at(block, 2));
+                let [factors, minimums] = k_minimum::six_bits(&block[4..16]);
+                scales.set(d, Some(m), 8, |group| {
+                    [d * f32::from(factors[group]), -m * f32::from(minimums[group])]
+                });
+            }
+            Self::Q6K => {
+                let d = half_at(block, 208);
+                let factor = |group: usize| f32::from(block[192 + group].cast_signed());
+                scales.set(d, None, 16, |group| [d * factor(group), 0.0]);
+            }
+            Self::Q8K => {
+                scales.scales[0] = f32::from_le_bytes([block[0], block[1], block[2], block[3]]);
+            }
+            Self::Iq4Xs => {
+                let factors = group_scales(&block.as_chunks().0[0]);
+                scales.set(half_at(block, 0), None, 8, |group| [factors[group], 0.0]);
+            }
+            // Powers of two; codes were chosen under these very scales.
+            Self::Mxfp4 => scales.scales[0] = half_power(block[0]),
+            // Codes are chosen under the scales as stored, which may have been rounded down to
+            // zero, or cut off at the largest.
+            Self::Nvfp4 => {
+                scales.scales[..4].copy_from_slice(&half_scales(&block.as_chunks().0[0]));
+                scales.is_largest = block[..4].iter().any(|scale| scale & 0x7f == 0x7e);
+                scales.unsure[0] = if scales.is_largest { f32::INFINITY } else { SCALE_STEP / 2.0 };
+            }
         }
     }
 }
+
+/// The smallest scale of NVFP4, and the step between small ones; halved, as all scales are.
+const SCALE_STEP: f32 = 1.0 / (1 << 10) as f32;
 
 /// What the numbers of a block's groups are multiplied by, and what is added.
 #[derive(Default)]
@@ -69,6 +107,12 @@ impl Scales {
             [self.scales[group], self.zeros[group]] = each(group);
         }
         self.rounded = Some((d, m));
+    }
+
+    /// The same for a block that is one group.
+    #[inline(always)]
+    fn set_one(&mut self, d: f32, m: Option<f32>) {
+        self.set(d, m, 1, |_| [d, m.unwrap_or(0.0)]);
     }
 
     /// Finds out how far scale and minimum may be from what they were rounded from. Most groups are
@@ -102,88 +146,4 @@ fn half_ulp(number: f32) -> f32 {
     const SMALLEST_NORMAL: f32 = 1.0 / (1 << 14) as f32;
     let power = f32::from_bits(number.to_bits() & 0x7f80_0000);
     power.max(SMALLEST_NORMAL) / (1 << 11) as f32
-}
-
-/// A scale at the front and nothing else.
-#[inline(always)]
-fn scale_first(block: &[u8], scales: &mut Scales) {
-    let d = half_at(block, 0);
-    scales.set(d, None, 1, |_| [d, 0.0]);
-}
-
-/// A scale at the end and nothing else.
-#[inline(always)]
-fn scale_last(block: &[u8], scales: &mut Scales) {
-    scale_first(&block[block.len() - 2..], scales);
-}
-
-/// A scale and a minimum at the front.
-#[inline(always)]
-fn scale_and_minimum(block: &[u8], scales: &mut Scales) {
-    let (d, m) = (half_at(block, 0), half_at(block, 2));
-    scales.set(d, Some(m), 1, |_| [d, m]);
-}
-
-/// Q8_K: a scale in single precision.
-#[inline(always)]
-fn q8_k(block: &[u8], scales: &mut Scales) {
-    scales.scales[0] = f32::from_le_bytes([block[0], block[1], block[2], block[3]]);
-}
-
-/// Q2_K.
-#[inline(always)]
-fn q2_k(block: &[u8], scales: &mut Scales) {
-    let (d, m) = (half_at(block, 80), half_at(block, 82));
-    scales.set(d, Some(m), 16, |group| {
-        [d * f32::from(block[group] & 15), -m * f32::from(block[group] >> 4)]
-    });
-}
-
-/// Q4_K and Q5_K.
-#[inline(always)]
-fn q4_k(block: &[u8], scales: &mut Scales) {
-    let (d, m) = (half_at(block, 0), half_at(block, 2));
-    let [factors, minimums] = k_minimum::six_bits(&block[4..16]);
-    scales.set(d, Some(m), 8, |group| {
-        [d * f32::from(factors[group]), -m * f32::from(minimums[group])]
-    });
-}
-
-/// Q3_K.
-#[inline(always)]
-fn q3_k(block: &[u8], scales: &mut Scales) {
-    let (d, factors) = (half_at(block, 108), k_signed::six_bits(&block[96..108]));
-    scales.set(d, None, 16, |group| [d * (f32::from(factors[group]) - 32.0), 0.0]);
-}
-
-/// Q6_K.
-#[inline(always)]
-fn q6_k(block: &[u8], scales: &mut Scales) {
-    let d = half_at(block, 208);
-    scales.set(d, None, 16, |group| [d * f32::from(block[192 + group].cast_signed()), 0.0]);
-}
-
-/// IQ4_XS.
-#[inline(always)]
-fn iq4_xs(block: &[u8], scales: &mut Scales) {
-    let factors = group_scales(&block.as_chunks().0[0]);
-    scales.set(half_at(block, 0), None, 8, |group| [factors[group], 0.0]);
-}
-
-/// MXFP4: powers of two; codes were chosen under these very scales.
-#[inline(always)]
-fn mxfp4(block: &[u8], scales: &mut Scales) {
-    scales.scales[0] = half_power(block[0]);
-}
-
-/// The smallest scale of NVFP4, and the step between small ones; halved, as all scales are.
-const SCALE_STEP: f32 = 1.0 / (1 << 10) as f32;
-
-/// NVFP4: codes are chosen under the scales as stored, which may have been rounded down to zero,
-/// or cut off at the largest.
-#[inline(always)]
-fn nvfp4(block: &[u8], scales: &mut Scales) {
-    scales.scales[..4].copy_from_slice(&half_scales(&block.as_chunks().0[0]));
-    scales.is_largest = block[..4].iter().any(|scale| scale & 0x7f == 0x7e);
-    scales.unsure[0] = if scales.is_largest { f32::INFINITY } else { SCALE_STEP / 2.0 };
 }

@@ -17,9 +17,19 @@ static STEPS: [f32; 16] = [
 static DOUBLED: [f32; 15] =
     [-12.0, -8.0, -6.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0];
 
-const IQ4: Numbers = Numbers::Table { numbers: &STEPS, middling: 15.0, widest: 24.0 };
+const IQ4: Numbers =
+    Numbers { ends: [-127.0, 113.0], middling: 15.0, widest: 24.0, table: Some(&STEPS) };
 
-const FP4: Numbers = Numbers::Table { numbers: &DOUBLED, middling: 1.0, widest: 4.0 };
+const FP4: Numbers =
+    Numbers { ends: [-12.0, 12.0], middling: 1.0, widest: 4.0, table: Some(&DOUBLED) };
+
+/// Two numbers that are the same but for their signs.
+const SIGNS: Numbers = Numbers { ends: [-1.0, 1.0], middling: 2.0, widest: 2.0, table: None };
+
+/// Whole numbers from the first to the last.
+const fn whole(first: f32, last: f32) -> Numbers {
+    Numbers { ends: [first, last], middling: 1.0, widest: 1.0, table: None }
+}
 
 /// How the type of this name chooses its codes, where that is known.
 pub(in crate::ggml) fn of_type(name: &str) -> Option<&'static Choice> {
@@ -45,7 +55,7 @@ const fn with_minimum(last: f32, loose: f32) -> Nearest {
     Nearest {
         layout: Layout::ScaleAndMinimum,
         most: [1.0, 1.0],
-        ..single(Numbers::Whole(0.0, last), 32, Importance::Refits(loose))
+        ..single(whole(0.0, last), 32, Importance::Refits(loose))
     }
 }
 
@@ -71,53 +81,44 @@ const fn grid(
 
 use Choice::Nearest as Near;
 use Importance::{Ignored, Refits};
-use Numbers::Whole;
+
+const Q2_K: Nearest =
+    Nearest { loses_zeros: true, ..grouped(whole(0.0, 3.0), 16, Layout::Q2K, [15.0, 15.0]) };
+
+const Q8_K: Nearest =
+    Nearest { importance: Ignored, ..grouped(whole(-128.0, 127.0), 256, Layout::Q8K, [0.0, 0.0]) };
+
+/// TQ1_0 and TQ2_0.
+const TERNARY: Nearest =
+    Nearest { layout: Layout::ScaleLast, ..single(whole(-1.0, 1.0), 256, Ignored) };
 
 static TYPES: &[(&str, Choice)] = &[
-    ("Q4_0", Near(single(Whole(-8.0, 7.0), 32, Refits(9.0)))),
+    ("Q4_0", Near(single(whole(-8.0, 7.0), 32, Refits(9.0)))),
     ("Q4_1", Near(with_minimum(15.0, 7.0))),
-    ("Q5_0", Near(single(Whole(-16.0, 15.0), 32, Refits(9.0)))),
+    ("Q5_0", Near(single(whole(-16.0, 15.0), 32, Refits(9.0)))),
     ("Q5_1", Near(with_minimum(31.0, 8.0))),
-    ("Q8_0", Near(single(Whole(-128.0, 127.0), 32, Ignored))),
-    ("Q8_1", Near(single(Whole(-128.0, 127.0), 32, Ignored))),
-    ("APR_Q4", Near(single(Whole(-8.0, 7.0), 32, Ignored))),
-    (
-        "Q2_K",
-        Near(Nearest {
-            loses_zeros: true,
-            ..grouped(Whole(0.0, 3.0), 16, Layout::Q2K, [15.0, 15.0])
-        }),
-    ),
-    ("Q3_K", Near(grouped(Whole(-4.0, 3.0), 16, Layout::Q3K, [32.0, 0.0]))),
-    ("Q4_K", Near(grouped(Whole(0.0, 15.0), 32, Layout::Q4K, [63.0, 63.0]))),
-    ("Q5_K", Near(grouped(Whole(0.0, 31.0), 32, Layout::Q4K, [63.0, 63.0]))),
-    ("Q6_K", Near(grouped(Whole(-32.0, 31.0), 16, Layout::Q6K, [128.0, 0.0]))),
-    (
-        "Q8_K",
-        Near(Nearest {
-            importance: Ignored,
-            ..grouped(Whole(-128.0, 127.0), 256, Layout::Q8K, [0.0, 0.0])
-        }),
-    ),
+    ("Q8_0", Near(single(whole(-128.0, 127.0), 32, Ignored))),
+    ("Q8_1", Near(single(whole(-128.0, 127.0), 32, Ignored))),
+    ("APR_Q4", Near(single(whole(-8.0, 7.0), 32, Ignored))),
+    ("Q2_K", Near(Q2_K)),
+    ("Q3_K", Near(grouped(whole(-4.0, 3.0), 16, Layout::Q3K, [32.0, 0.0]))),
+    ("Q4_K", Near(grouped(whole(0.0, 15.0), 32, Layout::Q4K, [63.0, 63.0]))),
+    ("Q5_K", Near(grouped(whole(0.0, 31.0), 32, Layout::Q4K, [63.0, 63.0]))),
+    ("Q6_K", Near(grouped(whole(-32.0, 31.0), 16, Layout::Q6K, [128.0, 0.0]))),
+    ("Q8_K", Near(Q8_K)),
     ("IQ4_NL", Near(single(IQ4, 32, Importance::Clips))),
     (
         "IQ4_XS",
         Near(Nearest { is_before_rounding: true, ..grouped(IQ4, 32, Layout::Iq4Xs, [32.0, 0.0]) }),
     ),
-    (
-        "TQ1_0",
-        Near(Nearest { layout: Layout::ScaleLast, ..single(Whole(-1.0, 1.0), 256, Ignored) }),
-    ),
-    (
-        "TQ2_0",
-        Near(Nearest { layout: Layout::ScaleLast, ..single(Whole(-1.0, 1.0), 256, Ignored) }),
-    ),
+    ("TQ1_0", Near(TERNARY)),
+    ("TQ2_0", Near(TERNARY)),
     // The scale is the mean of 128 magnitudes, none of which is larger than their sum.
     (
         "Q1_0",
-        Near(Nearest { most: [64.0, 0.0], clipped: 64.0, ..single(Numbers::Signs, 128, Ignored) }),
+        Near(Nearest { most: [64.0, 0.0], clipped: 64.0, ..single(SIGNS, 128, Ignored) }),
     ),
-    ("Q2_0", Near(single(Whole(-1.0, 2.0), 64, Ignored))),
+    ("Q2_0", Near(single(whole(-1.0, 2.0), 64, Ignored))),
     ("MXFP4", Near(small_floats(32, Layout::Mxfp4, [0.0, 0.0]))),
     // Rounding the scale moves either end by half of what it moves both.
     ("NVFP4", Near(small_floats(16, Layout::Nvfp4, [0.5, 0.0]))),

@@ -10,7 +10,7 @@ use crate::catalog::{Metadata, Place, TensorInfo, Value};
 use crate::dtype::StoredType;
 use crate::framework::testing::SCHEMES;
 use crate::framework::{Bids, Evidence, Origins, RowRule, Rule, Scheme};
-use crate::ggml::{BlockRows, Ggml, Maker, kernel_of};
+use crate::ggml::{BlockRows, BlockStretch, Ggml, Maker, kernel_of};
 use crate::number::Out;
 use crate::simd::Level;
 
@@ -76,7 +76,7 @@ impl Sample {
     fn bounds(&self, factor: Option<f32>) -> Vec<Bounds> {
         let values: Vec<f32> = self.values.iter().map(|v| v * factor.unwrap_or(1.0)).collect();
         let mut out = vec![Bounds::default(); values.len()];
-        self.rows.fill_bounds(&self.bytes, 0, factor, &values, &mut out);
+        self.rows.fill_bounds(&BlockStretch { bytes: &self.bytes, first: 0, count: values.len(), factor }, &values, &mut out);
         out
     }
 }
@@ -161,7 +161,7 @@ fn q4_0_has_the_levels_of_its_definition() {
     rows.kernel.decode(Level::BASELINE, &bytes, Out::F32(&mut values));
     assert_eq!([values[0], values[16]], [2.0, 0.0]);
     let mut out = [Bounds::default(); 32];
-    rows.fill_bounds(&bytes, 0, None, &values, &mut out);
+    rows.fill_bounds(&BlockStretch { bytes: &bytes, first: 0, count: values.len(), factor: None }, &values, &mut out);
     let near = |a: f32, b: f32| (a - b).abs() < 3e-3;
     // Code 0 is the outermost level, -8 d: half a gap inside, one and a half outside.
     assert!(near(out[0].low, 1.875) && near(out[0].high, 2.375), "{:?}", out[0]);
@@ -178,7 +178,7 @@ fn any_stretch_has_the_bounds_of_the_whole() {
             let bytes = &sample.bytes[start / each * block.bytes as usize..];
             let mut out = vec![Bounds::default(); end - start];
             let values = &sample.values[start..end];
-            sample.rows.fill_bounds(bytes, start as u64, None, values, &mut out);
+            sample.rows.fill_bounds(&BlockStretch { bytes: bytes, first: start as u64, count: values.len(), factor: None }, values, &mut out);
             assert_eq!(out, whole[start..end], "{}", block.name);
         }
     }
@@ -201,7 +201,7 @@ fn a_scale_of_zero_leaves_what_rounding_hides() {
     let kernel = kernel_of(block).unwrap();
     let rows = BlockRows { block, kernel, columns: 1, maker: PLAIN };
     let mut out = [Bounds::default(); 32];
-    rows.fill_bounds(&[0; 34], 0, None, &[0.0; 32], &mut out);
+    rows.fill_bounds(&BlockStretch { bytes: &[0; 34], first: 0, count: 32, factor: None }, &[0.0; 32], &mut out);
     let hidden = 255.0 / (1 << 25) as f32;
     assert!(out.iter().all(|bounds| *bounds == Bounds { low: -hidden, high: hidden }));
 }

@@ -1,7 +1,7 @@
 //! A scale and a minimum, which is not above zero: several scales are tried, and for the codes that
 //! each gives, the scale and minimum that leave the least error.
 
-use super::{finite_in_lanes, low_byte, nearest};
+use super::{Group, GroupLanes, finite_in_lanes, low_byte, nearest};
 use crate::simd::vector::{Choice, Parallel};
 
 /// What is tried.
@@ -20,6 +20,11 @@ pub(in crate::ggml) struct Trials {
 }
 
 impl Trials {
+    /// What importance asks to be tried.
+    pub(in crate::ggml) const fn by_importance(self) -> Self {
+        Self { first: -0.9, by: 0.05, last: 36, plain_errors: false, ..self }
+    }
+
     /// How many steps lie between the smallest and the largest number in a trial.
     #[inline(always)]
     pub(super) fn steps(&self, trial: u8) -> f32 {
@@ -27,20 +32,12 @@ impl Trials {
     }
 }
 
-/// What was found for a group.
-pub(in crate::ggml) struct Minimum<const N: usize> {
-    pub(in crate::ggml) scale: f32,
-    /// How far the minimum lies below zero.
-    pub(in crate::ggml) below: f32,
-    pub(in crate::ggml) codes: [u8; N],
-}
-
 /// The definition.
 pub(in crate::ggml) fn define<const N: usize>(
     trials: &Trials,
     values: &[f32; N],
     weights: &[f32; N],
-) -> Minimum<N> {
+) -> Group<N> {
     let most = i32::from(trials.most);
     let code = |inverse: f32, min: f32, value: f32| nearest(inverse * (value - min)).clamp(0, most);
     let (mut min, mut max) = (values[0], values[0]);
@@ -53,7 +50,7 @@ pub(in crate::ggml) fn define<const N: usize>(
     }
     min = if min > 0.0 { 0.0 } else { min };
     if max == min {
-        return Minimum { scale: 0.0, below: -min, codes: [0; N] };
+        return Group { scale: 0.0, below: -min, codes: [0; N] };
     }
     let error = |scale: f32, min: f32, levels: &[f32; N]| {
         let mut error = 0.0;
@@ -80,7 +77,7 @@ pub(in crate::ggml) fn define<const N: usize>(
         }
     }
     #[allow(clippy::cast_possible_truncation)] // They were integers.
-    Minimum { scale, below: -min, codes: best.map(|level| low_byte(level as i32)) }
+    Group { scale, below: -min, codes: best.map(|level| low_byte(level as i32)) }
 }
 
 /// The scale and minimum that leave the least squared error with these codes.
@@ -106,22 +103,8 @@ fn fit<const N: usize>(
     Some(if min > 0.0 { (products / squares, 0.0) } else { (scale, min) })
 }
 
-/// What was found for a group in each lane.
-pub(in crate::ggml) struct MinimumLanes<P: Parallel> {
-    pub(in crate::ggml) scale: P,
-    /// The minimum.
-    pub(in crate::ggml) min: P,
-    /// What is subtracted from numbers to get their codes, and what they are multiplied by then.
-    pub(in crate::ggml) origin: P,
-    pub(in crate::ggml) inverse: P,
-    /// The sum of the weights.
-    pub(in crate::ggml) weights: P,
-    /// Groups that are left to the definition.
-    pub(in crate::ggml) left: P::Mask,
-}
-
 /// Groups in lanes.
-struct Group<'a, P, const N: usize> {
+struct Tried<'a, P, const N: usize> {
     values: &'a [P; N],
     weights: &'a [P; N],
     levels: [P; N],
@@ -134,7 +117,7 @@ pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
     trials: &Trials,
     values: &[P; N],
     weights: &[P; N],
-) -> MinimumLanes<P> {
+) -> GroupLanes<P> {
     let zero = values[0].same(0.0);
     let (mut smallest, mut max) = (values[0], values[0]);
     let (mut all_weights, mut all_values) = (weights[0], weights[0] * values[0]);
@@ -149,7 +132,7 @@ pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
     // Where there is no range, no trial is taken.
     let max = (max + zero.same(1.0)).or(max, empty);
     let mut group =
-        Group { values, weights, levels: [zero; N], most: zero.same(f32::from(trials.most)) };
+        Tried { values, weights, levels: [zero; N], most: zero.same(f32::from(trials.most)) };
     let mut origin = min;
     let mut inverse = group.most / (max - min);
     let mut scale = zero.same(1.0) / inverse;
@@ -183,7 +166,8 @@ pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
         origin = min.or(origin, better);
         min = this_min.or(min, better);
     }
-    MinimumLanes { scale: zero.or(scale, empty), min, origin, inverse, weights: all_weights, left }
+    let (scale, none) = (zero.or(scale, empty), zero.less(zero));
+    GroupLanes { scale, min, origin, inverse, empty: none, left }
 }
 
 /// Where codes might be too large to be rounded by the instruction for it: numbers may lie `beyond`
@@ -194,7 +178,7 @@ fn far<P: Parallel>(range: P, beyond: P) -> P::Mask {
     usual.and((beyond * range.same(1e-4)).at_most(range)).not()
 }
 
-impl<P: Parallel, const N: usize> Group<'_, P, N> {
+impl<P: Parallel, const N: usize> Tried<'_, P, N> {
     /// Chooses codes; returns their weighted sum, that of their squares, and that of their products
     /// with the numbers.
     #[inline(always)]

@@ -16,6 +16,29 @@ pub(super) mod side_by_side;
 pub(super) mod signed;
 pub(super) mod swept;
 
+/// What was found for a group.
+pub(super) struct Group<const N: usize> {
+    pub(super) scale: f32,
+    /// How far the minimum lies below zero, where there is one.
+    pub(super) below: f32,
+    /// From zero up.
+    pub(super) codes: [u8; N],
+}
+
+/// What was found for a group in each lane.
+pub(super) struct GroupLanes<P: Parallel> {
+    pub(super) scale: P,
+    /// The minimum, zero where there is none.
+    pub(super) min: P,
+    /// What is subtracted from numbers to get their codes, and what they are multiplied by then.
+    pub(super) origin: P,
+    pub(super) inverse: P,
+    /// Where the code zero is stored for all numbers.
+    pub(super) empty: P::Mask,
+    /// Groups that are left to the definition.
+    pub(super) left: P::Mask,
+}
+
 /// Groups without a number as large as this are all zero.
 pub(super) const NOTHING: f32 = 1e-15;
 

@@ -1,13 +1,13 @@
-//! A scale for numbers that are not negative: the scales of a block's groups.
+//! A scale for numbers of which hardly any is negative: the scales of a block's groups, and the
+//! magnitudes that IQ2_XXS starts from. (Of eight of these one may be negative, since the number of
+//! signs is even.)
+//!
+//! ggml keeps codes in bytes, so -1 becomes 255 where one is read back.
 
-use super::{NOTHING, finite_in_lanes, low_byte, near, nearest};
-use crate::simd::vector::{Choice, Parallel};
-
-/// What was found for a block.
-pub(in crate::ggml) struct Positive<const N: usize> {
-    pub(in crate::ggml) scale: f32,
-    pub(in crate::ggml) codes: [u8; N],
-}
+use super::side_by_side::eight as in_eight;
+use super::{FARTHEST, Group, NOTHING, finite_in_lanes, low_byte, nearest};
+use crate::simd::Isa;
+use crate::simd::vector::{Choice, LANES, Mask, Parallel, Vector};
 
 /// The scales that are tried, in tenths of a step from the first.
 const TRIED: [f32; 8] = [-4.0, -3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0];
@@ -20,11 +20,11 @@ pub(in crate::ggml) fn define<const N: usize>(
     most: u8,
     values: &[f32; N],
     weights: &[f32; N],
-) -> Positive<N> {
+) -> Group<N> {
     let largest =
         values.iter().fold(0.0, |most: f32, &value| if most > value { most } else { value });
     if largest < NOTHING {
-        return Positive { scale: 0.0, codes: [0; N] };
+        return Group { scale: 0.0, below: 0.0, codes: [0; N] };
     }
     let steps = f32::from(most);
     let bounded = |value: f32| nearest(value).min(i32::from(most));
@@ -57,7 +57,8 @@ pub(in crate::ggml) fn define<const N: usize>(
             break;
         }
     }
-    Positive { scale: if squares > 0.0 { products / squares } else { 0.0 }, codes }
+    let scale = if squares > 0.0 { products / squares } else { 0.0 };
+    Group { scale, below: 0.0, codes }
 }
 
 /// Changes each code in turn if that lessens the error; says whether one was changed.
@@ -92,16 +93,39 @@ fn sweep<const N: usize>(
 }
 
 /// What was found for a block in each lane.
-pub(in crate::ggml) struct PositiveLanes<P: Parallel, const N: usize> {
-    pub(in crate::ggml) scale: P,
-    pub(in crate::ggml) codes: [P; N],
+struct PositiveLanes<P: Parallel, const N: usize> {
+    scale: P,
+    codes: [P; N],
     /// Blocks that are left to the definition.
-    pub(in crate::ggml) left: P::Mask,
+    left: P::Mask,
 }
 
-/// The same for blocks in lanes.
+/// The same for eight blocks.
 #[inline(always)]
-pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
+pub(in crate::ggml) fn eight<I: Isa, const N: usize>(
+    isa: I,
+    most: u8,
+    values: &[[f32; N]],
+    weights: &[[f32; N]],
+) -> [Group<N>; LANES] {
+    let found = in_lanes(most, &in_eight(isa, values), &in_eight(isa, weights));
+    let (left, scales) = (found.left.bits(), found.scale.lanes());
+    let mut codes = [[0; LANES]; N];
+    for (codes, found) in codes.iter_mut().zip(found.codes) {
+        *codes = found.to_ints();
+    }
+    std::array::from_fn(|block| {
+        if left & 1 << block != 0 {
+            return define(most, &values[block], &weights[block]);
+        }
+        let codes = std::array::from_fn(|at| low_byte(codes[at][block]));
+        Group { scale: scales[block], below: 0.0, codes }
+    })
+}
+
+/// The same for blocks in lanes. Their sums are made in the order of the definition.
+#[inline(always)]
+fn in_lanes<P: Parallel, const N: usize>(
     most: u8,
     values: &[P; N],
     weights: &[P; N],
@@ -114,13 +138,14 @@ pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
         smallest = smallest.min(value);
     }
     let empty = largest.less(zero.same(NOTHING));
+    // What is as far below zero as that still is a byte.
+    let mut left = finite_in_lanes(values).not().or(largest.less(zero - smallest));
     let largest = zero.same(1.0).or(largest, empty);
-    let mut left = finite_in_lanes(values).not().or(smallest.less(zero));
     let mut inverse = steps / largest;
-    let mut least = error_in_lanes(steps, values, weights, inverse);
+    let mut least = error_in_lanes(values, weights, inverse, as_byte);
     for tenths in TRIED {
         let tried = zero.same(0.1 * tenths + f32::from(most)) / largest;
-        let error = error_in_lanes(steps, values, weights, tried);
+        let error = error_in_lanes(values, weights, tried, |level| level.min(steps));
         let better = error.less(least);
         least = error.or(least, better);
         inverse = tried.or(inverse, better);
@@ -129,7 +154,7 @@ pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
     let (mut products, mut squares) = (zero, zero);
     for at in 0..N {
         let level = (inverse * values[at]).round().min(steps);
-        codes[at] = level;
+        codes[at] = as_byte(level);
         products = products + weights[at] * values[at] * level;
         squares = squares + weights[at] * level * level;
     }
@@ -144,11 +169,12 @@ pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
             let new_products = other_products + weight * value * new;
             let new_squares = other_squares + weight * new * new;
             let tried = zero.less(other_products).and(zero.less(other_squares));
-            left = left.or(tried.and(near(scaled).not()));
+            let rounds = zero.same(-200.0).less(scaled).and(scaled.less(zero.same(FARTHEST)));
+            left = left.or(tried.and(rounds.not()));
             let gain = new_products * new_products * squares;
             let better = (products * products * new_squares).less(gain);
             let better = tried.and(better).and(new.equals(level).not());
-            codes[at] = new.or(level, better);
+            codes[at] = as_byte(new).or(level, better);
             products = new_products.or(products, better);
             squares = new_squares.or(squares, better);
             any = any.or(better);
@@ -164,18 +190,24 @@ pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
     PositiveLanes { scale: zero.or(scale, empty), codes, left }
 }
 
-/// The error that is left.
+/// Whole numbers from -256 on, as bytes hold them.
+#[inline(always)]
+fn as_byte<P: Parallel>(whole: P) -> P {
+    (whole + whole.same(256.0)).or(whole, whole.less(whole.same(0.0)))
+}
+
+/// The error that is left with the codes that `code` makes of whole numbers.
 #[inline(always)]
 fn error_in_lanes<P: Parallel, const N: usize>(
-    steps: P,
     values: &[P; N],
     weights: &[P; N],
     inverse: P,
+    code: impl Fn(P) -> P,
 ) -> P {
     let scale = inverse.same(1.0) / inverse;
     let mut error = inverse.same(0.0);
     for at in 0..N {
-        let off = values[at] - scale * (inverse * values[at]).round().min(steps);
+        let off = values[at] - scale * code((inverse * values[at]).round());
         error = error + weights[at] * off * off;
     }
     error

@@ -132,6 +132,19 @@ pub(in crate::ggml) fn turned<I: Isa>(
     I::Vector::transposed(rows)
 }
 
+/// Eight groups, one in each lane.
+#[inline(always)]
+pub(in crate::ggml) fn eight<I: Isa, const N: usize>(
+    isa: I,
+    values: &[[f32; N]],
+) -> [I::Vector; N] {
+    let mut groups = [isa.splat(0.0); N];
+    for (at, to) in groups.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        *to = turned(isa, values.as_flattened(), at * LANES, N);
+    }
+    groups
+}
+
 /// Sixteen groups, one in each lane.
 #[inline(always)]
 pub(in crate::ggml) fn sixteen<I: Isa, const N: usize>(

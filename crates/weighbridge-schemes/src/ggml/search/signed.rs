@@ -1,15 +1,8 @@
 //! A scale for numbers on both sides of zero: of several scales around the one that fits the number
 //! farthest from zero, the one that leaves the least error.
 
-use super::{NOTHING, farthest, farthest_in_lanes, finite_in_lanes, low_byte, nearest};
+use super::{Group, GroupLanes, NOTHING, farthest, farthest_in_lanes, finite_in_lanes, low_byte, nearest};
 use crate::simd::vector::{Choice, Parallel};
-
-/// What was found for a group.
-pub(in crate::ggml) struct Signed<const N: usize> {
-    pub(in crate::ggml) scale: f32,
-    /// From zero up to twice `most`, where `most` stands for zero.
-    pub(in crate::ggml) codes: [u8; N],
-}
 
 /// The scales that are tried, in tenths of a step from the first.
 const TRIED: [f32; 18] = [
@@ -17,15 +10,15 @@ const TRIED: [f32; 18] = [
     9.0,
 ];
 
-/// The definition. Codes lie between `-most` and `most - 1`.
+/// The definition. Codes lie between `-most` and `most - 1`, and are stored `most` above that.
 pub(in crate::ggml) fn define<const N: usize>(
     most: i16,
     values: &[f32; N],
     weights: &[f32; N],
-) -> Signed<N> {
+) -> Group<N> {
     let (size, of) = farthest(values);
     if size < NOTHING {
-        return Signed { scale: 0.0, codes: [0; N] };
+        return Group { scale: 0.0, below: 0.0, codes: [0; N] };
     }
     let steps = f32::from(most);
     let code = |inverse: f32, value: f32| {
@@ -51,18 +44,8 @@ pub(in crate::ggml) fn define<const N: usize>(
             best = scale * products;
         }
     }
-    Signed { scale, codes: values.map(|value| low_byte(code(inverse, value) + i32::from(most))) }
-}
-
-/// What was found for a group in each lane.
-pub(in crate::ggml) struct SignedLanes<P: Parallel> {
-    pub(in crate::ggml) scale: P,
-    /// What numbers are multiplied by to get their codes; nothing where all codes are zero.
-    pub(in crate::ggml) inverse: P,
-    /// Where there is nothing but zeros: the code zero is stored.
-    pub(in crate::ggml) empty: P::Mask,
-    /// Groups that are left to the definition.
-    pub(in crate::ggml) left: P::Mask,
+    let codes = values.map(|value| low_byte(code(inverse, value) + i32::from(most)));
+    Group { scale, below: 0.0, codes }
 }
 
 /// The same for groups in lanes.
@@ -71,12 +54,12 @@ pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
     most: f32,
     values: &[P; N],
     weights: &[P; N],
-) -> SignedLanes<P> {
+) -> GroupLanes<P> {
     let zero = values[0].same(0.0);
     let (size, of) = farthest_in_lanes(values);
     let empty = size.less(zero.same(NOTHING));
     let of = zero.same(1.0).or(of, empty);
-    let mut group = Group { values, weights, products: [zero; N], most };
+    let mut group = Tried { values, weights, products: [zero; N], most };
     for at in 0..N {
         group.products[at] = weights[at] * values[at];
     }
@@ -98,11 +81,12 @@ pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
         best = (scale * products).or(best, better);
     }
     let left = finite_in_lanes(values).not();
-    SignedLanes { scale: zero.or(scale, empty), inverse, empty, left }
+    let scale = zero.or(scale, empty);
+    GroupLanes { scale, min: zero, origin: zero, inverse, empty, left }
 }
 
 /// Groups in lanes.
-struct Group<'a, P, const N: usize> {
+struct Tried<'a, P, const N: usize> {
     values: &'a [P; N],
     weights: &'a [P; N],
     /// Of both.
@@ -110,7 +94,7 @@ struct Group<'a, P, const N: usize> {
     most: f32,
 }
 
-impl<P: Parallel, const N: usize> Group<'_, P, N> {
+impl<P: Parallel, const N: usize> Tried<'_, P, N> {
     /// Weighted sums of products of numbers and codes, and of squares of codes.
     #[inline(always)]
     fn sums<const ABOVE: bool, const BELOW: bool>(&self, inverse: P) -> (P, P) {

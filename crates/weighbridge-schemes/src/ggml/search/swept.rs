@@ -1,18 +1,17 @@
 //! A scale for numbers on both sides of zero, found by changing one code after the other as long as
 //! that lessens the error.
 
-use super::signed::Signed;
-use super::{NOTHING, farthest, farthest_in_lanes, finite_in_lanes, low_byte, near, nearest};
+use super::{Group, NOTHING, farthest, farthest_in_lanes, finite_in_lanes, low_byte, near, nearest};
 use crate::simd::vector::{Choice, Parallel};
 
 /// How often all codes are looked at.
 const SWEEPS: usize = 5;
 
 /// The definition. Codes lie between `-most` and `most - 1`.
-pub(in crate::ggml) fn define<const N: usize>(most: i16, values: &[f32; N]) -> Signed<N> {
+pub(in crate::ggml) fn define<const N: usize>(most: i16, values: &[f32; N]) -> Group<N> {
     let (size, of) = farthest(values);
     if size < NOTHING {
-        return Signed { scale: 0.0, codes: [0; N] };
+        return Group { scale: 0.0, below: 0.0, codes: [0; N] };
     }
     let code = |scaled: f32| nearest(scaled).clamp(-i32::from(most), i32::from(most) - 1) as f32;
     let inverse = -f32::from(most) / of;
@@ -51,7 +50,8 @@ pub(in crate::ggml) fn define<const N: usize>(most: i16, values: &[f32; N]) -> S
     }
     let scale = if squares > 0.0 { products / squares } else { 0.0 };
     #[allow(clippy::cast_possible_truncation)] // They were integers.
-    Signed { scale, codes: levels.map(|level| low_byte(level as i32 + i32::from(most))) }
+    let codes = levels.map(|level| low_byte(level as i32 + i32::from(most)));
+    Group { scale, below: 0.0, codes }
 }
 
 /// The same for groups in lanes: the scales, and where they are left to the definition.

@@ -12,6 +12,7 @@ mod whole;
 
 use super::grids::cells::{Cells, IQ1};
 use super::grids::picking::Picks;
+use super::search::{low_byte, nearest};
 use points::nearest_point;
 
 /// What the digits stand for when they are moved up, and when they are moved down.
@@ -147,5 +148,5 @@ fn levels(down: u8, group: usize) -> &'static [f32; 3] {
 /// Scales as odd multiples of a 15th of the largest.
 #[inline(always)]
 pub(super) fn small_scale(inverse: f32, scale: f32) -> u8 {
-    super::rounding::nearest(0.5 * (inverse * scale - 1.0)).clamp(0, 7).to_le_bytes()[0]
+    low_byte(nearest(0.5 * (inverse * scale - 1.0)).clamp(0, 7))
 }
