@@ -76,31 +76,31 @@ fn columns_of(
     other_method(evidence)?;
     let (_, scales) = scales.ok_or("its scales `SCB` are missing")?;
     let &[rows, columns] = &weight.shape[..] else {
-        return Err(format!("it has shape {:?}, two dimensions are expected", weight.shape));
+        refuse!("it has shape {:?}, two dimensions are expected", weight.shape)
     };
-    if weight.stored != DType::I8.into() {
-        return Err(format!("it has scales `SCB`, but is {}, expected I8", weight.stored.name()));
-    }
-    if scales.stored != DType::F32.into() || scales.shape[..] != [rows] {
-        return Err(format!(
-            "its SCB is {} {:?}, expected F32 [{rows}]",
-            scales.stored.name(),
-            scales.shape
-        ));
-    }
+    refuse_if!(
+        weight.stored != DType::I8.into(),
+        "it has scales `SCB`, but is {}, expected I8",
+        weight.stored.name()
+    );
+    refuse_if!(
+        scales.stored != DType::F32.into() || scales.shape[..] != [rows],
+        "its SCB is {} {:?}, expected F32 [{rows}]",
+        scales.stored.name(),
+        scales.shape
+    );
     format.map_or(Ok(()), |format| check_format(format, evidence))?;
     Ok(columns)
 }
 
 /// Rows are the only layout that any current version of the library takes.
 fn check_format((id, info): StoredTensor<'_>, evidence: &Evidence<'_>) -> Result<(), String> {
-    if info.stored != DType::U8.into() || info.bytes != 1 {
-        return Err(format!(
-            "its weight_format is {} {:?}, expected one U8",
-            info.stored.name(),
-            info.shape
-        ));
-    }
+    refuse_if!(
+        info.stored != DType::U8.into() || info.bytes != 1,
+        "its weight_format is {} {:?}, expected one U8",
+        info.stored.name(),
+        info.shape
+    );
     let format = evidence.bytes(id)?.first().copied().unwrap_or(u8::MAX);
     match FORMATS.get(usize::from(format)) {
         Some(&"row") => Ok(()),

@@ -137,29 +137,29 @@ fn layout_of(
 fn state_of(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<(State, [f32; 16]), String> {
     let (kind, (id, info)) = match group.states[..] {
         [one] => one,
-        [] => {
-            return Err("its quant_state is missing, so its shape and type are unknown; \
-                        add the file that has `.quant_state.bitsandbytes__nf4` or `__fp4`"
-                .to_owned());
-        }
+        [] => refuse!(
+            "its quant_state is missing, so its shape and type are unknown; add the file that has \
+             `.quant_state.bitsandbytes__nf4` or `__fp4`"
+        ),
         _ => {
             let kinds: Vec<_> = group.states.iter().map(|(kind, _)| *kind).collect();
-            return Err(format!("it has several states ({}), one is expected", kinds.join(", ")));
+            refuse!("it has several states ({}), one is expected", kinds.join(", "));
         }
     };
     let Some(table) = table_of(kind) else {
-        return Err(format!("its kind `{kind}` is unknown; bitsandbytes has nf4 and fp4"));
+        refuse!("its kind `{kind}` is unknown; bitsandbytes has nf4 and fp4")
     };
-    if info.stored != DType::U8.into() {
-        return Err(format!("its quant_state is {}, expected U8", info.stored.name()));
-    }
+    refuse_if!(
+        info.stored != DType::U8.into(),
+        "its quant_state is {}, expected U8",
+        info.stored.name()
+    );
     let state = State::parse(&evidence.bytes(id)?)?;
-    if state.kind != kind {
-        return Err(format!(
-            "its quant_state is named {kind}, but says quant_type {}",
-            crate::text::shortened(&state.kind, 40)
-        ));
-    }
+    refuse_if!(
+        state.kind != kind,
+        "its quant_state is named {kind}, but says quant_type {}",
+        crate::text::shortened(&state.kind, 40)
+    );
     Ok((state, table))
 }
 
@@ -184,20 +184,18 @@ fn check_config(kind: &str, evidence: &Evidence<'_>) -> Result<(), String> {
 fn check_codes(weight: &TensorInfo, state: &State, elements: u64) -> Result<(), String> {
     use DType::{BF16, F16, F32, F64, I8, U8};
     let storages = [U8, I8, F16, BF16, F32, F64];
-    if !weight.stored.element().is_some_and(|dtype| storages.contains(&dtype)) {
-        return Err(format!(
-            "it is {}, expected codes stored as U8, I8, F16, BF16, F32 or F64",
-            weight.stored.name()
-        ));
-    }
-    if weight.bytes != elements.div_ceil(2) {
-        return Err(format!(
-            "its quant_state has shape {:?}, which takes {} bytes of codes; it has {}",
-            state.shape,
-            elements.div_ceil(2),
-            weight.bytes
-        ));
-    }
+    refuse_if!(
+        !weight.stored.element().is_some_and(|dtype| storages.contains(&dtype)),
+        "it is {}, expected codes stored as U8, I8, F16, BF16, F32 or F64",
+        weight.stored.name()
+    );
+    refuse_if!(
+        weight.bytes != elements.div_ceil(2),
+        "its quant_state has shape {:?}, which takes {} bytes of codes; it has {}",
+        state.shape,
+        elements.div_ceil(2),
+        weight.bytes
+    );
     Ok(())
 }
 

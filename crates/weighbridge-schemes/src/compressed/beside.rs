@@ -31,9 +31,7 @@ pub(super) fn cells_of(module: &Module<'_, '_>, args: &Args, shape: &[u64]) -> C
     let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
     let strategy = match args.strategy {
         Some(strategy) => strategy,
-        None if args.has_unknown_strategy => {
-            return Err("the config's strategy is not known".to_owned());
-        }
+        None if args.has_unknown_strategy => refuse!("the config's strategy is not known"),
         None => strategy_by_shape(scale, shape)?,
     };
     let stack = &shape[..shape.len() - 2];

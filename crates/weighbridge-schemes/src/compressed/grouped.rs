@@ -104,11 +104,11 @@ impl GroupedCodes for PackedGroups {
             let in_order = (0..).zip(listed).all(|(column, group)| {
                 u64::try_from(group).is_ok_and(|group| group == column / form.group.max(1))
             });
-            if !is_unset && !in_order {
-                return Err("its columns belong to groups in an order of their own (act order), \
-                            which another layout cannot tell"
-                    .to_owned());
-            }
+            refuse_if!(
+                !is_unset && !in_order,
+                "its columns belong to groups in an order of their own (act order), which another \
+                 layout cannot tell"
+            );
         }
         match (&self.stated, staged.next()) {
             (Some((_, dtype, shape)), Some(bytes)) => match stated::sides(*dtype, bytes.bytes())? {

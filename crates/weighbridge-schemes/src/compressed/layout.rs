@@ -148,16 +148,13 @@ pub(super) fn packed_integers(
 ) -> Checked<Layout> {
     refuse_float(args, "integers")?;
     let packed = module.codes.1;
-    if !(2..=3).contains(&packed.shape.len()) {
-        return Err(format!(
-            "weight_packed is {}, two or three dimensions are expected",
-            described(packed)
-        ));
-    }
+    refuse_if!(
+        !(2..=3).contains(&packed.shape.len()),
+        "weight_packed is {}, two or three dimensions are expected",
+        described(packed)
+    );
     let bits = args.bits.unwrap_or(0);
-    if !(1..=8).contains(&bits) {
-        return Err(format!("the config says {bits} bits, one to eight can be packed"));
-    }
+    refuse_if!(!(1..=8).contains(&bits), "the config says {bits} bits, one to eight can be packed");
     let (shape, stated) = shape_of(module, args, bits)?;
     let (columns, words) = (shape[shape.len() - 1], packed.shape[shape.len() - 1]);
     let cells = cells_of(module, args, &shape)?;
@@ -195,14 +192,13 @@ fn shape_of(module: &Module<'_, '_>, args: &Args, bits: u32) -> Checked<(Shape, 
         let columns = columns.ok_or("weight_scale is too large")?;
         let [stream, whole] =
             [true, false].map(|stream| PackedZeros::words_for(columns, bits, stream));
-        if ![stream, whole].contains(&words) || rows.contains(&0) {
-            return Err(format!(
-                "weight_scale is {}, which makes {columns} columns in groups of {group}; with \
-                 {bits} bits these take {stream} words (before 0.18: {whole}), weight_packed is {}",
-                described(scale),
-                described(packed)
-            ));
-        }
+        refuse_if!(
+            ![stream, whole].contains(&words) || rows.contains(&0),
+            "weight_scale is {}, which makes {columns} columns in groups of {group}; with {bits} \
+             bits these take {stream} words (before 0.18: {whole}), weight_packed is {}",
+            described(scale),
+            described(packed)
+        );
         return Ok((rows.iter().copied().chain([columns]).collect(), Some(dtype)));
     }
     let shape = module.logical_shape()?;
@@ -271,14 +267,10 @@ pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Che
         Some(
             dtype @ (DType::F8_E4M3 | DType::F8_E5M2 | DType::F8_E4M3FNUZ | DType::F8_E5M2FNUZ),
         ) => match args.float {
-            Some(false) => {
-                return Err(format!("the config says integers, but weight is {}", dtype.name()));
-            }
+            Some(false) => refuse!("the config says integers, but weight is {}", dtype.name()),
             _ => Kind::Float(dtype),
         },
-        _ => {
-            return Err(format!("weight is {}, I8 or an FP8 type is expected", described(weight)));
-        }
+        _ => refuse!("weight is {}, I8 or an FP8 type is expected", described(weight)),
     };
     let shape = weight.shape.clone();
     if !(2..=3).contains(&shape.len()) || shape.contains(&0) {
@@ -308,71 +300,64 @@ pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Che
 /// `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with exponents
 /// as scales, or six-bit floats.
 pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Checked<Layout> {
-    if args.float == Some(false) {
-        return Err(
-            "the config says integers, but weight_packed holds bytes, as floats do".to_owned()
-        );
-    }
+    refuse_if!(
+        args.float == Some(false),
+        "the config says integers, but weight_packed holds bytes, as floats do"
+    );
     let (packed, scale) = (module.codes.1, module.scale()?);
     let (&[rows, width], &[scale_rows, cells]) = (&packed.shape[..], &scale.shape[..]) else {
-        return Err(format!(
+        refuse!(
             "weight_packed is {}, weight_scale is {}: two dimensions each are expected",
             described(packed),
             described(scale)
-        ));
+        )
     };
     let (codes, group, columns) = match (element(scale), module.global) {
         (Some(DType::F8_E4M3), Some((_, global))) => {
             check_global(global)?;
             (Kind::E2m1 { global: true }, 16, width.checked_mul(2))
         }
-        (Some(DType::F8_E4M3), None) => {
-            return Err("its `weight_global_scale` is missing".to_owned());
-        }
+        (Some(DType::F8_E4M3), None) => refuse!("its `weight_global_scale` is missing"),
         (Some(DType::U8 | DType::F8_E8M0), None) => match cells.checked_mul(24) == Some(width) {
             true => (Kind::E2m3, 32, cells.checked_mul(32)),
             false => (Kind::E2m1 { global: false }, 32, width.checked_mul(2)),
         },
-        _ => {
-            return Err(format!(
-                "weight_scale is {}, expected F8_E4M3 with a weight_global_scale, or exponents \
-                 in U8 without",
-                described(scale)
-            ));
-        }
+        _ => refuse!(
+            "weight_scale is {}, expected F8_E4M3 with a weight_global_scale, or exponents in U8 \
+             without",
+            described(scale)
+        ),
     };
     let bits = if codes == Kind::E2m3 { 6 } else { 4 };
-    if args.bits.is_some_and(|said| said != bits) {
-        return Err(format!(
-            "the config says {} bits, but the shapes say {bits}",
-            args.bits.unwrap_or(0)
-        ));
-    }
+    refuse_if!(
+        args.bits.is_some_and(|said| said != bits),
+        "the config says {} bits, but the shapes say {bits}",
+        args.bits.unwrap_or(0)
+    );
     let group = match args.strategy {
         Some(Strategy::Group(group)) => group,
         None => group,
         Some(other) => return Err(format!("the config says {other} for packed floats")),
     };
     let columns = columns.ok_or("weight_packed is too large")?;
-    if group != 32 && module.global.is_none() {
-        return Err(format!(
-            "the config says groups of {group}, exponents as scales go with groups of 32; bytes \
-             that are no exponents (E5M3) cannot be decoded by this version"
-        ));
-    }
-    if rows == 0 || columns == 0 || scale_rows != rows || cells.checked_mul(group) != Some(columns)
-    {
-        return Err(format!(
-            "weight_scale is {}, expected [{rows}, {}] for groups of {group}",
-            described(scale),
-            columns / group
-        ));
-    }
-    if module.zero.is_some() || module.order.is_some() {
-        return Err(
-            "zero points or an order of columns are not defined for packed floats".to_owned()
-        );
-    }
+    refuse_if!(
+        group != 32 && module.global.is_none(),
+        "the config says groups of {group}, exponents as scales go with groups of 32; bytes that \
+         are no exponents (E5M3) cannot be decoded by this version"
+    );
+    refuse_if!(
+        rows == 0
+            || columns == 0
+            || scale_rows != rows
+            || cells.checked_mul(group) != Some(columns),
+        "weight_scale is {}, expected [{rows}, {}] for groups of {group}",
+        described(scale),
+        columns / group
+    );
+    refuse_if!(
+        module.zero.is_some() || module.order.is_some(),
+        "zero points or an order of columns are not defined for packed floats"
+    );
     Ok(Layout {
         shape: [rows, columns].into_iter().collect(),
         codes,

@@ -220,7 +220,7 @@ impl<'e, 'a> Module<'e, 'a> {
     fn try_layout(&self, args: &Args, writer: Writer) -> Result<Layout, String> {
         if let Some(format) = &args.format {
             let format = crate::text::shortened(format, 40);
-            return Err(format!("its format, `{format}`, is not known to this version"));
+            refuse!("its format, `{format}`, is not known to this version");
         }
         self.scale()?;
         match self.form() {

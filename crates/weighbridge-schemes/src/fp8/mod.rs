@@ -179,27 +179,23 @@ impl<'a> Model<'_, 'a> {
         }
         let codes = self.codes_of(info, format)?;
         let (ending, scale) = match scales {
-            [] => {
-                return Err(
-                    "the config says that weights are FP8 with scales, but this one has none; \
-                fetch the file that holds them"
-                        .to_owned(),
-                );
-            }
+            [] => refuse!(
+                "the config says that weights are FP8 with scales, but this one has none; fetch \
+                 the file that holds them"
+            ),
             [(ending, (_, scale))] => (*ending, *scale),
-            [(_, (_, first)), (_, (_, second)), ..] => {
-                return Err(format!(
-                    "it has two scales, {} and {}, but only one is expected",
-                    first.name, second.name
-                ));
-            }
+            [(_, (_, first)), (_, (_, second)), ..] => refuse!(
+                "it has two scales, {} and {}, but only one is expected",
+                first.name,
+                second.name
+            ),
         };
         let scale_type = scale_type(scale)?;
-        if self.evidence.beside(&info.name, "_scale_2").is_some() {
-            return Err("its scales are scaled themselves (weight_scale_2): 8-bit floats with \
-                two levels of scales cannot be decoded by this version"
-                .to_owned());
-        }
+        refuse_if!(
+            self.evidence.beside(&info.name, "_scale_2").is_some(),
+            "its scales are scaled themselves (weight_scale_2): 8-bit floats with two levels of \
+             scales cannot be decoded by this version"
+        );
         let comfy =
             format.is_some() || ending == ".scale_weight" || self.comfy.is_marked(&info.name);
         let layout = match format {

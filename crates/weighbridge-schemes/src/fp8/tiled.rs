@@ -27,7 +27,7 @@ impl Tiled {
     /// The scales of a weight, if the shapes say so.
     pub(super) fn of(shape: &[u64], scales: &[u64]) -> Result<Self, String> {
         let &[rows, columns] = shape else {
-            return Err(format!("it has shape {shape:?}, MXFP8 in tiles has two dimensions"));
+            refuse!("it has shape {shape:?}, MXFP8 in tiles has two dimensions")
         };
         let expected = swizzle::padded(rows, columns.div_ceil(GROUP));
         match columns % GROUP == 0 && scales == expected {

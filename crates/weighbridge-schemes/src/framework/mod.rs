@@ -19,6 +19,8 @@ mod method;
 mod origins;
 mod quantizer;
 pub(crate) mod recipe;
+#[macro_use]
+mod refusal;
 mod registry;
 pub(crate) mod repack;
 mod scheme;

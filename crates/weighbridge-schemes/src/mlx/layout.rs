@@ -167,29 +167,31 @@ type Ask<'a> = &'a dyn Fn() -> Option<&'a str>;
 
 fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, String> {
     let weight = group.weight;
-    if weight.stored != DType::U32.into() {
-        return Err(format!("the weight is {}, U32 is expected", weight.stored.name()));
-    }
+    refuse_if!(
+        weight.stored != DType::U32.into(),
+        "the weight is {}, U32 is expected",
+        weight.stored.name()
+    );
     let (_, scales) = group.scales.ok_or("its `scales` are missing")?;
     let [outer @ .., words] = &weight.shape[..] else {
-        return Err("the weight has no dimensions, two or more are expected".into());
+        refuse!("the weight has no dimensions, two or more are expected")
     };
     let ([.., rows], Some(cells)) = (outer, scales.shape.last()) else {
-        return Err(format!(
-            "the weight has shape {:?}, two or more dimensions are expected",
-            weight.shape
-        ));
+        refuse!("the weight has shape {:?}, two or more dimensions are expected", weight.shape)
     };
     let (rows, words, cells) = (*rows, *words, *cells);
-    if scales.shape.len() != weight.shape.len() || !scales.shape.starts_with(outer) {
-        return Err(format!(
-            "scales have shape {:?}, the weight has {:?}: only the last dimension may differ",
-            scales.shape, weight.shape
-        ));
-    }
-    if weight.elements() == 0 || cells == 0 {
-        return Err(format!("weight {:?} and scales {:?} are empty", weight.shape, scales.shape));
-    }
+    refuse_if!(
+        scales.shape.len() != weight.shape.len() || !scales.shape.starts_with(outer),
+        "scales have shape {:?}, the weight has {:?}: only the last dimension may differ",
+        scales.shape,
+        weight.shape
+    );
+    refuse_if!(
+        weight.elements() == 0 || cells == 0,
+        "weight {:?} and scales {:?} are empty",
+        weight.shape,
+        scales.shape
+    );
     let stored = scale_type(scales)?;
     let affine = stored != DType::U8;
     check_biases(group, scales, affine)?;
@@ -230,15 +232,14 @@ fn check_biases(group: &Group<'_>, scales: &TensorInfo, affine: bool) -> Result<
         (biases, qbiases, true) => biases.or(qbiases),
     };
     let (_, biases) = biases.ok_or("its `biases` are missing")?;
-    if biases.shape != scales.shape || biases.stored != scales.stored {
-        return Err(format!(
-            "biases are {} {:?}, scales {} {:?}: they must have the same type and shape",
-            biases.stored.name(),
-            biases.shape,
-            scales.stored.name(),
-            scales.shape
-        ));
-    }
+    refuse_if!(
+        biases.shape != scales.shape || biases.stored != scales.stored,
+        "biases are {} {:?}, scales {} {:?}: they must have the same type and shape",
+        biases.stored.name(),
+        biases.shape,
+        scales.stored.name(),
+        scales.shape
+    );
     Ok(())
 }
 
@@ -306,19 +307,16 @@ fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
 /// Whether there is a global scale, and if so whether each stacked matrix has its own.
 fn global_scale(group: &Group<'_>, kind: Kind) -> Result<Option<bool>, String> {
     let Some((_, global)) = group.global else { return Ok(None) };
-    if kind.mode != Mode::Nvfp4 {
-        return Err(format!("it has a `global_scale`, which {kind} does not use"));
-    }
+    refuse_if!(kind.mode != Mode::Nvfp4, "it has a `global_scale`, which {kind} does not use");
     let shape = &group.weight.shape;
     let experts = &shape[..shape.len() - 2];
     let single = global.elements() == 1 && experts.iter().product::<u64>() == 1;
     let of_each = !experts.is_empty() && global.shape[..] == *experts;
-    if global.stored != DType::F32.into() || !(single || of_each) {
-        return Err(format!(
-            "global_scale is {} {:?}, F32 {experts:?} is expected",
-            global.stored.name(),
-            global.shape
-        ));
-    }
+    refuse_if!(
+        global.stored != DType::F32.into() || !(single || of_each),
+        "global_scale is {} {:?}, F32 {experts:?} is expected",
+        global.stored.name(),
+        global.shape
+    );
     Ok(Some(of_each))
 }

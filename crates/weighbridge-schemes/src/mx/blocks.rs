@@ -70,19 +70,16 @@ fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
 fn understood(blocks: &TensorInfo, scales: Option<&TensorInfo>) -> Result<[u64; 3], String> {
     let scales = scales.ok_or("its scales are missing")?;
     let &[matrices, rows, groups, bytes] = &blocks.shape[..] else {
-        return Err(format!("blocks have shape {:?}, four dimensions are expected", blocks.shape));
+        refuse!("blocks have shape {:?}, four dimensions are expected", blocks.shape)
     };
-    if bytes != GROUP / 2 {
-        return Err(format!("blocks have {bytes} bytes, 16 are expected"));
-    }
+    refuse_if!(bytes != GROUP / 2, "blocks have {bytes} bytes, 16 are expected");
     let byte_scales = [Some(DType::U8), Some(DType::F8_E8M0)].contains(&scales.stored.element());
-    if scales.shape[..] != [matrices, rows, groups] || !byte_scales {
-        return Err(format!(
-            "scales are {} {:?}, expected U8 [{matrices}, {rows}, {groups}]",
-            scales.stored.name(),
-            scales.shape
-        ));
-    }
+    refuse_if!(
+        scales.shape[..] != [matrices, rows, groups] || !byte_scales,
+        "scales are {} {:?}, expected U8 [{matrices}, {rows}, {groups}]",
+        scales.stored.name(),
+        scales.shape
+    );
     let columns = groups.checked_mul(GROUP).ok_or("blocks are too many")?;
     // A stack of no matrices may state any sides; a single matrix of them must still be countable.
     element_count(&[rows, columns]).ok_or("blocks are too many")?;

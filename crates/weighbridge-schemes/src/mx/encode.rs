@@ -95,9 +95,7 @@ impl Encoder for GptOss {
     }
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
-        let &[experts, inner, outer] = shape else {
-            return Err("it is no stack of matrices".to_owned());
-        };
+        let &[experts, inner, outer] = shape else { refuse!("it is no stack of matrices") };
         if inner == 0 || outer == 0 || inner % GROUP != 0 {
             return Err(format!("its columns of {inner} are no whole groups of {GROUP}"));
         }

@@ -132,7 +132,7 @@ fn understood(
     let (Some((&last, front)), Some((&cells, scale_front))) =
         (info.shape.split_last(), scale.shape.split_last())
     else {
-        return Err("it has no dimensions".to_owned());
+        refuse!("it has no dimensions")
     };
     let columns = cells.checked_mul(GROUP).ok_or("its scales are too many")?;
     // Elements, for a type that counts them; else bytes.
@@ -143,17 +143,15 @@ fn understood(
     let kind = match front == scale_front && front.len() < 3 && !front.is_empty() {
         true if last == four => Kind::Fp4,
         true if Some(last) == six && stored == DType::U8 => six_bits(quark)?,
-        _ => {
-            return Err(format!(
-                "{} is {} {:?}; for {} {:?}, MXFP4 has a scale for every 16 bytes of a row, MXFP6 \
-                 for every 24",
-                escaped(&scale.name),
-                scale.stored.name(),
-                scale.shape,
-                info.stored.name(),
-                info.shape,
-            ));
-        }
+        _ => refuse!(
+            "{} is {} {:?}; for {} {:?}, MXFP4 has a scale for every 16 bytes of a row, MXFP6 for \
+             every 24",
+            escaped(&scale.name),
+            scale.stored.name(),
+            scale.shape,
+            info.stored.name(),
+            info.shape
+        ),
     };
     if quark.is_some_and(|quark| quark.e5m3) {
         return Err("Quark's scales of format e5m3 cannot be decoded by this version".to_owned());

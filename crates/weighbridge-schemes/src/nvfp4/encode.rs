@@ -140,9 +140,7 @@ impl Encoder for Nvfp4Encoder {
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
-        if columns % GROUP != 0 {
-            return Err(format!("its rows of {columns} are no whole groups of {GROUP}"));
-        }
+        refuse_if!(columns % GROUP != 0, "its rows of {columns} are no whole groups of {GROUP}");
         let tensor = |end: &str, dtype: DType, shape: &[u64], groups| {
             EncodedTensor::of(format!("{name}{end}"), dtype, shape, groups)
         };

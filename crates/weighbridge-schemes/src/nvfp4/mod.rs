@@ -214,19 +214,17 @@ fn understood(
 /// Weights that are one factor of several.
 fn refuse_factored(parts: &[Part]) -> Result<(), String> {
     let has = |role: &str| parts.iter().any(|part| part.role == role);
-    if has("svdquant_lora_a") || has("svdquant_lora_b") {
-        return Err("NVFP4_SVD: the weight is the sum of these codes and of a product of two \
-                    low-rank matrices (svdquant_lora_a, svdquant_lora_b), with a factor for each \
-                    input (pre_quant_scale); this version cannot combine them"
-            .to_owned());
-    }
-    if has("pre_quant_scale") {
-        return Err(
-            "NVFP4_AWQ: the layer multiplies its input with pre_quant_scale, so that these \
-                    codes alone are not the weight; this version cannot combine them"
-                .to_owned(),
-        );
-    }
+    refuse_if!(
+        has("svdquant_lora_a") || has("svdquant_lora_b"),
+        "NVFP4_SVD: the weight is the sum of these codes and of a product of two low-rank matrices \
+         (svdquant_lora_a, svdquant_lora_b), with a factor for each input (pre_quant_scale); this \
+         version cannot combine them"
+    );
+    refuse_if!(
+        has("pre_quant_scale"),
+        "NVFP4_AWQ: the layer multiplies its input with pre_quant_scale, so that these codes alone \
+         are not the weight; this version cannot combine them"
+    );
     Ok(())
 }
 

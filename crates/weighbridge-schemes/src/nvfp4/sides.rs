@@ -32,12 +32,10 @@ impl Stored {
         let (matrices, rows, row_bytes) = match found.weight.shape[..] {
             [rows, bytes] => (None, rows, bytes),
             [matrices, rows, bytes] => (Some(matrices), rows, bytes),
-            _ => {
-                return Err(format!(
-                    "its shape is {:?}, two or three dimensions are expected",
-                    found.weight.shape
-                ));
-            }
+            _ => refuse!(
+                "its shape is {:?}, two or three dimensions are expected",
+                found.weight.shape
+            ),
         };
         let scale_sides = match (matrices, &scales.shape[..]) {
             (None, &[rows, columns]) => (rows, columns),
@@ -48,13 +46,12 @@ impl Stored {
         };
         let columns = row_bytes.checked_mul(2).ok_or("its rows are too long")?;
         let globals = element_count(&global.shape).unwrap_or(0);
-        if globals != 1 && Some(globals) != matrices {
-            return Err(format!(
-                "weight_scale_2 has shape {:?}; one number, or one for each stacked matrix, is \
-                 expected",
-                global.shape
-            ));
-        }
+        refuse_if!(
+            globals != 1 && Some(globals) != matrices,
+            "weight_scale_2 has shape {:?}; one number, or one for each stacked matrix, is \
+             expected",
+            global.shape
+        );
         element_count(&[rows, columns])
             .and_then(|_| element_count(&[rows, columns, matrices.unwrap_or(1)]))
             .and_then(|_| rows.checked_next_multiple_of(swizzle::ROWS))
