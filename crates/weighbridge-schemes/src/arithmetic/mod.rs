@@ -12,6 +12,7 @@ pub(crate) mod precision;
 mod repack;
 mod reshaped;
 pub(crate) mod swizzle;
+pub(crate) mod tiled_scales;
 
 pub use composed::{Composed, Computed, InTurn, Stretch};
 pub use repack::{FlatCodes, SmallFloats, WithCodes};

@@ -31,6 +31,8 @@ use crate::arithmetic::matrix::{
     Arithmetic, Choice, Codes, Factors, Loss, Matrix, Packing, Scales, scale_of,
 };
 use crate::arithmetic::plain;
+use crate::arithmetic::swizzle::Tiles;
+use crate::arithmetic::tiled_scales::TiledScales;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::framework::conventions::comfy::UNREADABLE;
@@ -54,7 +56,7 @@ use self::comfy::Comfy;
 use geometry::{Geometry, Hints, geometry};
 use names::{module_of, scales_of};
 use settings::Settings;
-use tiled::Tiled;
+use tiled::tiles_of;
 
 /// The scheme.
 pub struct Fp8;
@@ -121,7 +123,7 @@ enum Layout {
     /// In a grid.
     Grid(Geometry),
     /// In tiles, for every 32 columns.
-    Tiled(Tiled),
+    Tiled(Tiles),
 }
 
 /// A weight whose evidence agrees.
@@ -200,7 +202,7 @@ impl<'a> Model<'_, 'a> {
             format.is_some() || ending == ".scale_weight" || self.comfy.is_marked(&info.name);
         let layout = match format {
             Some("mxfp8") if scale_type == DType::F8_E8M0 => {
-                Layout::Tiled(Tiled::of(&info.shape, &scale.shape)?)
+                Layout::Tiled(tiles_of(&info.shape, &scale.shape)?)
             }
             Some("mxfp8") => return Err("its scales should be E8M0 for MXFP8".to_owned()),
             _ => {
@@ -374,15 +376,18 @@ impl Agreed {
     }
 
     fn matrix(self, shape: &[u64]) -> Matrix {
-        let (codes, loss) = (self.codes, self.loss());
+        let (codes, dtype, loss) = (self.codes, self.scale_type, self.loss());
         let steps = self.scale_rounded.then_some(self.native);
         let (columns, group, factors): (_, _, Box<dyn Factors>) = match self.layout {
             Layout::Grid(geometry) => {
-                let grid = geometry.grid(1, self.scale_type);
+                let grid = geometry.grid(1, dtype);
                 let [columns, group] = geometry.columns();
                 (columns, group, Box::new(Scales { steps, ..Scales::plain(grid) }))
             }
-            Layout::Tiled(tiled) => (plain::columns(shape), tiled::GROUP, Box::new(tiled)),
+            Layout::Tiled(tiles) => {
+                let scales = TiledScales { tiles, dtype, has_global: false, steps: None };
+                (plain::columns(shape), tiled::GROUP, Box::new(scales))
+            }
         };
         Matrix {
             codes: Codes::new(Packing::Bytes, |code| scale_of(codes, &[code], 0)),

@@ -17,6 +17,7 @@ mod importance;
 pub(crate) mod match_budget;
 mod method;
 mod origins;
+pub(crate) mod parts;
 mod quantizer;
 pub(crate) mod recipe;
 #[macro_use]

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::GROUP;
+use super::target::{ALGORITHM, producer};
 use crate::arithmetic::decode_again::{Coded, scaled};
 use crate::arithmetic::group_codes::{largest, nibbles};
 use crate::arithmetic::matrix::{Arithmetic, FLOATS4};
@@ -32,10 +33,6 @@ use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
 
 /// The way to store a model.
 pub(super) struct ModelOpt;
-
-/// What ModelOpt calls it, and its version that writes this.
-const ALGORITHM: &str = "W4A16_NVFP4";
-const VERSION: &str = "0.47.0";
 
 impl Quantizer for ModelOpt {
     fn name(&self) -> &'static str {
@@ -105,10 +102,6 @@ fn section(excluded: &[String]) -> Json {
         "producer": producer(),
         "quant_method": modelopt::METHOD.name,
     })
-}
-
-fn producer() -> Json {
-    json!({ "name": modelopt::METHOD.name, "version": VERSION })
 }
 
 /// ModelOpt's own file.
