@@ -1,12 +1,13 @@
 //! From one module's tensors and one group's arguments to a layout, or to why they do not fit.
 
-use super::beside::{cells_of, check_global, float_scale, order_of, zero_of};
+use super::beside::check_global;
 use super::config::{Args, Strategy, Writer};
 use super::factors::PackedZeros;
 use super::module::Module;
 use crate::arithmetic::matrix::Packing;
 use crate::catalog::{Shape, TensorInfo};
-use crate::dtype::{DType, StoredType};
+use crate::dtype::DType;
+use crate::framework::parts::described;
 
 /// How one weight lies in its tensors, once all evidence agrees.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,48 +130,42 @@ impl Layout {
 
 pub(super) type Checked<T> = Result<T, String>;
 
-pub(super) fn element(info: &TensorInfo) -> Option<DType> {
-    match info.stored {
-        StoredType::Element(dtype) => Some(dtype),
-        _ => None,
-    }
+/// A module that is read by the arguments of a group.
+pub(super) struct Attempt<'m, 'e, 'a> {
+    pub(super) module: &'m Module<'e, 'a>,
+    pub(super) args: &'m Args,
+    /// Which packing the writer's version used.
+    pub(super) writer: Writer,
 }
 
-pub(super) fn described(info: &TensorInfo) -> String {
-    format!("{} {:?}", info.stored.name(), info.shape)
-}
-
+impl Attempt<'_, '_, '_> {
 /// `weight_packed` of 32-bit words: integers of one to eight bits.
-pub(super) fn packed_integers(
-    module: &Module<'_, '_>,
-    args: &Args,
-    writer: Writer,
-) -> Checked<Layout> {
-    refuse_float(args, "integers")?;
-    let packed = module.codes.1;
+pub(super) fn packed_integers(&self) -> Checked<Layout> {
+    self.refuse_float()?;
+    let packed = self.module.codes.1;
     refuse_if!(
         !(2..=3).contains(&packed.shape.len()),
         "weight_packed is {}, two or three dimensions are expected",
         described(packed)
     );
-    let bits = args.bits.unwrap_or(0);
+    let bits = self.args.bits.unwrap_or(0);
     refuse_if!(!(1..=8).contains(&bits), "the config says {bits} bits, one to eight can be packed");
-    let (shape, stated) = shape_of(module, args, bits)?;
+    let (shape, stated) = self.shape(bits)?;
     let (columns, words) = (shape[shape.len() - 1], packed.shape[shape.len() - 1]);
-    let cells = cells_of(module, args, &shape)?;
-    let stream = is_stream(module, args, writer, (bits, columns, words), &shape)?;
+    let cells = self.cells(&shape)?;
+    let stream = self.is_stream(bits, words, &shape)?;
     let packing = match bits {
         4 => Packing::LowNibbles,
         8 => Packing::Bytes,
         bits if stream || 32 % bits == 0 => Packing::Stream(bits),
         bits => Packing::Words(bits),
     };
-    let scale = float_scale(module)?;
+    let scale = self.float_scale()?;
     Ok(Layout {
         codes: Kind::Packed(bits, packing),
         row_bytes: words * 4,
-        zero: zero_of(module, args, bits, stream, writer, &shape)?,
-        order: order_of(module, args, cells, columns)?,
+        zero: self.zeros(bits, stream, &shape)?,
+        order: self.order(cells, columns)?,
         stated,
         cells,
         scale,
@@ -181,7 +176,8 @@ pub(super) fn packed_integers(
 
 /// The weight's shape; with the type of `weight_shape` where that was not needed for it. Groups
 /// tell how many columns there are, if there is more than one: no column is outside of them.
-fn shape_of(module: &Module<'_, '_>, args: &Args, bits: u32) -> Checked<(Shape, Option<DType>)> {
+fn shape(&self, bits: u32) -> Checked<(Shape, Option<DType>)> {
+    let Self { module, args, .. } = *self;
     let (packed, scale) = (module.codes.1, module.scale()?);
     let sides = packed.shape.len();
     let dtype = module.shape_type(sides)?;
@@ -215,15 +211,9 @@ fn shape_of(module: &Module<'_, '_>, args: &Args, bits: u32) -> Checked<(Shape, 
 
 /// Whether codes cross words. The packed widths tell, of the weight or of its zero points; where
 /// both packings come to the same widths and differ all the same, the version does.
-fn is_stream(
-    module: &Module<'_, '_>,
-    args: &Args,
-    writer: Writer,
-    (bits, columns, words): (u32, u64, u64),
-    shape: &[u64],
-) -> Checked<bool> {
-    let rows = shape[shape.len() - 2];
-    let zeros = module.zero.filter(|(_, zero)| element(zero) == Some(DType::I32));
+fn is_stream(&self, bits: u32, words: u64, shape: &[u64]) -> Checked<bool> {
+    let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
+    let zeros = self.module.zero.filter(|(_, zero)| zero.stored == DType::I32.into());
     let codes_fit = |stream: bool| PackedZeros::words_for(columns, bits, stream) == words;
     let fits = |stream: bool| {
         let expected = PackedZeros::words_for(rows, bits, stream);
@@ -234,7 +224,7 @@ fn is_stream(
     let alike = columns <= per_word && (zeros.is_none() || rows <= per_word);
     match (fits(false), fits(true)) {
         (true, true) if 32 % bits == 0 || alike => Ok(true),
-        (true, true) => match writer {
+        (true, true) => match self.writer {
             Writer::Early | Writer::Words => Ok(false),
             Writer::Stream => Ok(true),
             Writer::Unknown => Err(format!(
@@ -251,22 +241,22 @@ fn is_stream(
              {words}{}",
             PackedZeros::words_for(columns, bits, true),
             PackedZeros::words_for(columns, bits, false),
-            if args.bits.is_some() { "" } else { " and no config says how many bits" },
+            if self.args.bits.is_some() { "" } else { " and no config says how many bits" },
         )),
     }
 }
 
 /// `weight` of signed bytes or small floats.
-pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Checked<Layout> {
-    let weight = module.codes.1;
-    let codes = match element(weight) {
+pub(super) fn bytes(&self) -> Checked<Layout> {
+    let weight = self.module.codes.1;
+    let codes = match weight.stored.element() {
         Some(DType::I8) => {
-            refuse_float(args, "integers")?;
+            self.refuse_float()?;
             Kind::Byte
         }
         Some(
             dtype @ (DType::F8_E4M3 | DType::F8_E5M2 | DType::F8_E4M3FNUZ | DType::F8_E5M2FNUZ),
-        ) => match args.float {
+        ) => match self.args.float {
             Some(false) => refuse!("the config says integers, but weight is {}", dtype.name()),
             _ => Kind::Float(dtype),
         },
@@ -276,19 +266,17 @@ pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Che
     if !(2..=3).contains(&shape.len()) || shape.contains(&0) {
         return Err(format!("weight has shape {shape:?}, two or three sizes above 0 are expected"));
     }
-    let cells = cells_of(module, args, &shape)?;
+    let cells = self.cells(&shape)?;
     let columns = shape[shape.len() - 1];
-    let exponents = matches!(codes, Kind::Float(_))
-        && matches!(element(module.scale()?), Some(DType::U8 | DType::F8_E8M0));
-    let (scale, native) = match exponents {
-        true => (DType::F8_E8M0, DType::BF16),
-        false => (float_scale(module)?, float_scale(module)?),
+    let (scale, native) = match (codes, self.module.scale()?.stored.element()) {
+        (Kind::Float(_), Some(DType::U8 | DType::F8_E8M0)) => (DType::F8_E8M0, DType::BF16),
+        _ => (self.float_scale()?, self.float_scale()?),
     };
     Ok(Layout {
         codes,
         row_bytes: columns,
-        zero: zero_of(module, args, 8, true, writer, &shape)?,
-        order: order_of(module, args, cells, columns)?,
+        zero: self.zeros(8, true, &shape)?,
+        order: self.order(cells, columns)?,
         stated: None,
         cells,
         scale,
@@ -299,7 +287,8 @@ pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Che
 
 /// `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with exponents
 /// as scales, or six-bit floats.
-pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Checked<Layout> {
+pub(super) fn packed_floats(&self) -> Checked<Layout> {
+    let Self { module, args, .. } = *self;
     refuse_if!(
         args.float == Some(false),
         "the config says integers, but weight_packed holds bytes, as floats do"
@@ -312,7 +301,7 @@ pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Checked<Lay
             described(scale)
         )
     };
-    let (codes, group, columns) = match (element(scale), module.global) {
+    let (codes, group, columns) = match (scale.stored.element(), module.global) {
         (Some(DType::F8_E4M3), Some((_, global))) => {
             check_global(global)?;
             (Kind::E2m1 { global: true }, 16, width.checked_mul(2))
@@ -337,7 +326,7 @@ pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Checked<Lay
     let group = match args.strategy {
         Some(Strategy::Group(group)) => group,
         None => group,
-        Some(other) => return Err(format!("the config says {other} for packed floats")),
+        Some(other) => refuse!("the config says {other} for packed floats"),
     };
     let columns = columns.ok_or("weight_packed is too large")?;
     refuse_if!(
@@ -371,9 +360,11 @@ pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Checked<Lay
     })
 }
 
-fn refuse_float(args: &Args, found: &str) -> Checked<()> {
-    match args.float {
-        Some(true) => Err(format!("the config says floats, but the tensors hold {found}")),
-        _ => Ok(()),
-    }
+fn refuse_float(&self) -> Checked<()> {
+    refuse_if!(
+        self.args.float == Some(true),
+        "the config says floats, but the tensors hold integers"
+    );
+    Ok(())
+}
 }

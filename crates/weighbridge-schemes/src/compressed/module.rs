@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::config::{Args, Settings, Writer};
 use super::factors::{Arranged, Order, PackedZeros, Zero};
 use super::grouped::{ACTIVATIONS, PackedGroups};
-use super::layout::{self, Cells, Columns, Kind, Layout, ZeroKind};
+use super::layout::{Attempt, Cells, Columns, Kind, Layout, ZeroKind};
 use super::stated::{self, Stated};
 use crate::arithmetic::columns::calibrated;
 use crate::arithmetic::matrix::{
@@ -14,6 +14,7 @@ use crate::arithmetic::matrix::{
 use crate::arithmetic::{FlatCodes, WithCodes, plain};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
+use crate::framework::parts::{described, parts_of};
 use crate::framework::{Bid, Bids, Evidence, Global, Part, Recipe, StoredTensor, Taker};
 
 /// The tensors of one quantized module.
@@ -75,9 +76,8 @@ impl<'e, 'a> Module<'e, 'a> {
                 Ok(dtype)
             }
             _ => Err(format!(
-                "weight_shape is {} {:?}, {sides} integers are expected",
-                info.stored.name(),
-                info.shape
+                "weight_shape is {}, {sides} integers are expected",
+                described(info)
             )),
         }
     }
@@ -102,17 +102,14 @@ impl<'e, 'a> Module<'e, 'a> {
 
     /// All that belongs to it, the codes first.
     fn parts(&self) -> Vec<Part> {
-        let companions = [
+        parts_of([
+            ("weight", Some(self.codes)),
             ("scale", self.scale),
             ("global scale", self.global),
             ("zero point", self.zero),
             ("group index", self.order),
             ("shape", self.shape),
-        ];
-        let mut parts = vec![Part { role: "weight", tensor: self.codes.0 }];
-        let found = companions.into_iter().filter_map(|(role, found)| Some((role, found?.0)));
-        parts.extend(found.map(|(role, tensor)| Part { role, tensor }));
-        parts
+        ])
     }
 
     /// The weight's name, unlike that of a plain weight beside it.
@@ -223,10 +220,11 @@ impl<'e, 'a> Module<'e, 'a> {
             refuse!("its format, `{format}`, is not known to this version");
         }
         self.scale()?;
+        let attempt = Attempt { module: self, args, writer };
         match self.form() {
-            Form::Words => layout::packed_integers(self, args, writer),
-            Form::FloatBytes => layout::packed_floats(self, args),
-            Form::Bytes => layout::bytes(self, args, writer),
+            Form::Words => attempt.packed_integers(),
+            Form::FloatBytes => attempt.packed_floats(),
+            Form::Bytes => attempt.bytes(),
             Form::Unknown => {
                 Err(format!("weight_packed is {}, expected I32 or U8", self.codes.1.stored.name()))
             }
@@ -292,7 +290,7 @@ fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recip
         native: layout.native,
         choice: choice(layout, ordered || settings.are_calibrated(), settings.are_clipped()),
     };
-    let groups = || PackedGroups::of(layout, parts, !settings.quantizes_activations(false));
+    let groups = || PackedGroups::of(layout, parts, zero, !settings.quantizes_activations(false));
     if let Some(dtype) = layout.stated {
         let shape = layout.shape.clone();
         let recipe = Stated { matrix, part: part("shape"), dtype, shape };

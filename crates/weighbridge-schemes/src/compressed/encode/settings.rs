@@ -51,25 +51,23 @@ fn weights(codes: Codes, group: Option<u64>) -> Json {
         (_, Some(_)) => "group",
         (_, None) => "channel",
     };
-    let mut all = json!({
-        "dynamic": false,
-        "group_size": group,
-        "num_bits": codes.bits(),
-        "observer": "memoryless_minmax",
-    });
-    let rest = json!({
-        "strategy": strategy,
-        "symmetric": codes != Codes::Words4Zero,
-        "type": codes.kind(),
-    });
     let scales = match codes {
         Codes::Nvfp4 => Some("torch.float8_e4m3fn"),
         Codes::Mxfp4 | Codes::Mxfp8 => Some("torch.uint8"),
         _ => None,
     };
-    if let (Json::Object(all), Json::Object(rest)) = (&mut all, rest) {
-        all.extend(scales.map(|name| ("scale_dtype".to_owned(), name.into())));
-        all.extend(rest);
+    let mut all = json!({
+        "dynamic": false,
+        "group_size": group,
+        "num_bits": codes.bits(),
+        "observer": "memoryless_minmax",
+        "scale_dtype": scales,
+        "strategy": strategy,
+        "symmetric": codes != Codes::Words4Zero,
+        "type": codes.kind(),
+    });
+    if let (None, Some(members)) = (scales, all.as_object_mut()) {
+        members.shift_remove("scale_dtype");
     }
     all
 }
