@@ -11,6 +11,7 @@ pub mod plain;
 pub(crate) mod precision;
 mod repack;
 mod reshaped;
+pub(crate) mod six_bits;
 pub(crate) mod swizzle;
 pub(crate) mod tiled_scales;
 

@@ -9,9 +9,9 @@ use super::layout::{Attempt, Cells, Columns, Kind, Layout, ZeroKind};
 use super::stated::{self, Stated};
 use crate::arithmetic::columns::calibrated;
 use crate::arithmetic::matrix::{
-    Arithmetic, Cell, Choice, Codes, Factors, Grid, Loss, Matrix, Packing, Scales,
+    Arithmetic, Cell, Choice, Codes, FLOATS4, Factors, Grid, Loss, Matrix, Packing, Scales,
 };
-use crate::arithmetic::{FlatCodes, WithCodes, plain};
+use crate::arithmetic::{FlatCodes, WithCodes, plain, six_bits};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 use crate::framework::parts::{described, parts_of};
@@ -359,22 +359,9 @@ pub(super) fn codes(kind: Kind) -> Codes {
         }
         Kind::Byte => Codes::new(Packing::Bytes, |code| f32::from(code as i8)),
         Kind::Float(dtype) => Codes::new(Packing::Bytes, |code| plain::number(dtype, &[code], 0)),
-        Kind::E2m1 { .. } => Codes::new(Packing::LowNibbles, |code| small_float(code, 3, 1)),
-        Kind::E2m3 => Codes::new(Packing::Stream(6), |code| small_float(code, 5, 3)),
+        Kind::E2m1 { .. } => FLOATS4.clone(),
+        Kind::E2m3 => six_bits::codes(2),
     }
-}
-
-/// A float with two bits of exponent, biased by one, without infinities; `sign` is the place of
-/// its sign and `fraction` the bits of its fraction.
-fn small_float(code: u8, sign: u32, fraction: u32) -> f32 {
-    let magnitude = code & ((1 << sign) - 1);
-    let (exponent, rest) = (magnitude >> fraction, magnitude & ((1 << fraction) - 1));
-    let unit = 1.0 / f32::from(1u8 << fraction);
-    let value = match exponent {
-        0 => f32::from(rest) * unit,
-        exponent => (1.0 + f32::from(rest) * unit) * f32::from(1u8 << (exponent - 1)),
-    };
-    if code >> sign & 1 == 1 { -value } else { value }
 }
 
 #[cfg(test)]
@@ -383,14 +370,14 @@ mod tests {
 
     #[test]
     fn four_bit_floats_are_those_of_the_standard() {
-        let all: Vec<f32> = (0..16).map(|code| small_float(code, 3, 1)).collect();
+        let all = codes(Kind::E2m1 { global: false }).numbers;
         let positive = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
         assert_eq!(all[..8], positive);
-        assert!(all[8..].iter().zip(positive).all(|(a, b)| a.to_bits() == (-b).to_bits()));
+        assert!(all[8..16].iter().zip(positive).all(|(a, b)| a.to_bits() == (-b).to_bits()));
         assert!(
             [(31, 7.5), (8, 1.0), (7, 0.875), (63, -7.5)]
                 .iter()
-                .all(|&(c, v)| small_float(c, 5, 3) == v)
+                .all(|&(c, v)| codes(Kind::E2m3).numbers[c] == v)
         );
     }
 }

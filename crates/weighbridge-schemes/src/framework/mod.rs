@@ -13,6 +13,8 @@ pub(crate) mod conventions;
 mod encoder;
 mod endings;
 mod evidence;
+#[macro_use]
+mod facts;
 mod importance;
 pub(crate) mod match_budget;
 mod method;

@@ -5,7 +5,8 @@ use super::recipe;
 use super::settings::{Says, Settings};
 use crate::catalog::{Finding, Shape, TensorInfo};
 use crate::dtype::{DType, StoredType};
-use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor, TensorId};
+use crate::framework::parts::{described, parts_of};
+use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor};
 
 /// The sides of one packed weight, once all evidence agrees.
 #[derive(Debug)]
@@ -79,16 +80,14 @@ impl<'a> Group<'a> {
         }
     }
 
-    fn parts(&self, weight: TensorId) -> Vec<Part> {
-        let beside = [
+    fn parts(&self, weight: StoredTensor<'a>) -> Vec<Part> {
+        parts_of([
+            ("weight", Some(weight)),
             ("scales", self.scales),
             ("biases", self.biases),
             ("biases", self.qbiases),
             ("global_scale", self.global),
-        ];
-        let beside = beside.into_iter().filter_map(|(role, found)| Some((role, found?.0)));
-        let all = std::iter::once(("weight", weight)).chain(beside);
-        all.map(|(role, tensor)| Part { role, tensor }).collect()
+        ])
     }
 
     /// Whether anything but the weight indicates MLX.
@@ -125,7 +124,7 @@ pub(super) fn bid_for<'a>(
         return;
     }
     let says = settings.layer(prefix.trim_end_matches('.'));
-    let parts = group.parts(id);
+    let parts = group.parts((id, weight));
     match layout_of(&group, &says, &|| evidence.chosen(&weight.name)) {
         Ok(layout) => bids.weights.push(Bid {
             name: weight.name.to_string(),
@@ -234,11 +233,9 @@ fn check_biases(group: &Group<'_>, scales: &TensorInfo, affine: bool) -> Result<
     let (_, biases) = biases.ok_or("its `biases` are missing")?;
     refuse_if!(
         biases.shape != scales.shape || biases.stored != scales.stored,
-        "biases are {} {:?}, scales {} {:?}: they must have the same type and shape",
-        biases.stored.name(),
-        biases.shape,
-        scales.stored.name(),
-        scales.shape
+        "biases are {}, scales {}: they must have the same type and shape",
+        described(biases),
+        described(scales)
     );
     Ok(())
 }
@@ -287,8 +284,7 @@ fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
             .to_lowercase()
         }
     };
-    let scales = group.scales.map(|(_, scales)| scales);
-    let stored = scales.map_or(String::new(), |s| format!("{} {:?}", s.stored.name(), s.shape));
+    let stored = group.scales.map_or_else(String::new, |(_, scales)| described(scales));
     let one = |kind: &Kind| {
         let columns = kind.columns(*weight.shape.last().unwrap_or(&0)).unwrap_or(0);
         format!("{kind} {:?}", shape_of(weight, columns))
@@ -314,9 +310,8 @@ fn global_scale(group: &Group<'_>, kind: Kind) -> Result<Option<bool>, String> {
     let of_each = !experts.is_empty() && global.shape[..] == *experts;
     refuse_if!(
         global.stored != DType::F32.into() || !(single || of_each),
-        "global_scale is {} {:?}, F32 {experts:?} is expected",
-        global.stored.name(),
-        global.shape
+        "global_scale is {}, F32 {experts:?} is expected",
+        described(global)
     );
     Ok(Some(of_each))
 }
