@@ -21,13 +21,11 @@ const LEAST: f32 = 1e-38;
 
 /// The levels of a kind of codes.
 pub(super) trait Levels {
-
     /// What each code stands for, as the library stores it.
     const MAP: [f32; 16];
 
     /// The codes in the order of their levels.
     const ORDER: [u8; 16];
-
 }
 
 /// Quantiles of a normal distribution.

@@ -21,9 +21,19 @@ use crate::framework::{Candidate, Chosen, Encoder, Fate, Quantizer, Request};
 /// Every quantizer.
 pub(super) const ALL: &[&dyn Quantizer] = &[
     &four("bnb-nf4", "NF4 in blocks of 64, for transformers", &NF4, false),
-    &four("bnb-nf4-nested", "NF4 in blocks of 64 with scales of eight bits, for transformers", &NF4, true),
+    &four(
+        "bnb-nf4-nested",
+        "NF4 in blocks of 64 with scales of eight bits, for transformers",
+        &NF4,
+        true,
+    ),
     &four("bnb-fp4", "FP4 in blocks of 64, for transformers", &FP4, false),
-    &four("bnb-fp4-nested", "FP4 in blocks of 64 with scales of eight bits, for transformers", &FP4, true),
+    &four(
+        "bnb-fp4-nested",
+        "FP4 in blocks of 64 with scales of eight bits, for transformers",
+        &FP4,
+        true,
+    ),
     &BnbQuantizer {
         name: eight_encoder::NAME,
         about: "signed bytes with a scale a row (LLM.int8), for transformers",

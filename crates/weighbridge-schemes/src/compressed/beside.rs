@@ -17,116 +17,120 @@ pub(super) fn check_global(global: &TensorInfo) -> Checked<()> {
 }
 
 impl Attempt<'_, '_, '_> {
-/// The type of scales that are floats of the weight's own size.
-pub(super) fn float_scale(&self) -> Checked<DType> {
-    let scale = self.module.scale()?;
-    match scale.stored.element() {
-        Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
-        _ => Err(format!("weight_scale is {}, a float type is expected", described(scale))),
+    /// The type of scales that are floats of the weight's own size.
+    pub(super) fn float_scale(&self) -> Checked<DType> {
+        let scale = self.module.scale()?;
+        match scale.stored.element() {
+            Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
+            _ => Err(format!("weight_scale is {}, a float type is expected", described(scale))),
+        }
     }
-}
 
-/// Which codes share a scale, by the config, or by the scales' shape where it says nothing.
-pub(super) fn cells(&self, shape: &[u64]) -> Checked<Cells> {
-    let (scale, args) = (self.module.scale()?, self.args);
-    let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
-    let strategy = match args.strategy {
-        Some(strategy) => strategy,
-        None if args.has_unknown_strategy => refuse!("the config's strategy is not known"),
-        None => strategy_by_shape(scale, shape)?,
-    };
-    let stack = &shape[..shape.len() - 2];
-    let shaped = |rows: u64, cells: u64| {
-        let (head, tail) = scale.shape.split_at(scale.shape.len().min(stack.len()));
-        head == stack && tail == [rows, cells]
-    };
-    let fits = match strategy {
-        Strategy::Tensor => {
-            let one = scale.shape.len() <= 2 && scale.shape.iter().all(|&side| side == 1);
-            one.then_some(Cells::All)
-        }
-        Strategy::Channel => shaped(rows, 1).then_some(Cells::Rows { group: columns, cells: 1 }),
-        Strategy::Group(group) => {
-            let cells = columns.div_ceil(group);
-            let whole = columns.is_multiple_of(group) || columns < group;
-            // One group that is not full is a channel, whatever it is called.
-            let group = group.min(columns);
-            (whole && shaped(rows, cells)).then_some(Cells::Rows { group, cells })
-        }
-        Strategy::Block(band, group) => {
-            let cells = columns.div_ceil(group);
-            (stack.is_empty() && shaped(rows.div_ceil(band), cells)).then_some(Cells::Blocks {
-                band,
-                group,
-                cells,
-            })
-        }
-    };
-    fits.ok_or_else(|| {
-        format!(
-            "weight_scale is {}, which does not fit {strategy} of a weight of {shape:?}",
-            described(scale)
-        )
-    })
-}
+    /// Which codes share a scale, by the config, or by the scales' shape where it says nothing.
+    pub(super) fn cells(&self, shape: &[u64]) -> Checked<Cells> {
+        let (scale, args) = (self.module.scale()?, self.args);
+        let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
+        let strategy = match args.strategy {
+            Some(strategy) => strategy,
+            None if args.has_unknown_strategy => refuse!("the config's strategy is not known"),
+            None => strategy_by_shape(scale, shape)?,
+        };
+        let stack = &shape[..shape.len() - 2];
+        let shaped = |rows: u64, cells: u64| {
+            let (head, tail) = scale.shape.split_at(scale.shape.len().min(stack.len()));
+            head == stack && tail == [rows, cells]
+        };
+        let fits =
+            match strategy {
+                Strategy::Tensor => {
+                    let one = scale.shape.len() <= 2 && scale.shape.iter().all(|&side| side == 1);
+                    one.then_some(Cells::All)
+                }
+                Strategy::Channel => {
+                    shaped(rows, 1).then_some(Cells::Rows { group: columns, cells: 1 })
+                }
+                Strategy::Group(group) => {
+                    let cells = columns.div_ceil(group);
+                    let whole = columns.is_multiple_of(group) || columns < group;
+                    // One group that is not full is a channel, whatever it is called.
+                    let group = group.min(columns);
+                    (whole && shaped(rows, cells)).then_some(Cells::Rows { group, cells })
+                }
+                Strategy::Block(band, group) => {
+                    let cells = columns.div_ceil(group);
+                    (stack.is_empty() && shaped(rows.div_ceil(band), cells))
+                        .then_some(Cells::Blocks { band, group, cells })
+                }
+            };
+        fits.ok_or_else(|| {
+            format!(
+                "weight_scale is {}, which does not fit {strategy} of a weight of {shape:?}",
+                described(scale)
+            )
+        })
+    }
 
-/// Zero points: a number each in the shape of the scales, or packed down the rows.
-pub(super) fn zeros(&self, bits: u32, stream: bool, shape: &[u64]) -> Checked<ZeroKind> {
-    let scale = self.module.scale()?;
-    let Some((_, zero)) = self.module.zero else {
-        // Early versions left zero points out where all were zero.
-        refuse_if!(
-            self.args.symmetric == Some(false) && self.writer != Writer::Early,
-            "its `weight_zero_point` is missing, although the config says that it is not symmetric"
-        );
-        return Ok(ZeroKind::None);
-    };
-    let packed = self.module.form() == Form::Words;
-    match zero.stored.element() {
-        Some(DType::I8) if zero.shape == scale.shape => Ok(ZeroKind::Bytes),
-        Some(dtype @ (DType::F8_E4M3 | DType::F8_E5M2)) if zero.shape == scale.shape => {
-            Ok(ZeroKind::Floats(dtype))
-        }
-        Some(DType::I32) if packed => {
-            let mut expected: Shape = scale.shape.clone();
-            let at = expected.len().saturating_sub(2);
-            let rows = shape[shape.len() - 2];
-            if expected.len() == shape.len() && expected[at] == rows {
-                expected[at] = PackedZeros::words_for(rows, bits, stream);
-            }
-            let fits = expected == zero.shape && expected.len() == shape.len();
+    /// Zero points: a number each in the shape of the scales, or packed down the rows.
+    pub(super) fn zeros(&self, bits: u32, stream: bool, shape: &[u64]) -> Checked<ZeroKind> {
+        let scale = self.module.scale()?;
+        let Some((_, zero)) = self.module.zero else {
+            // Early versions left zero points out where all were zero.
             refuse_if!(
-                !fits || scale.shape[at] != rows,
-                "weight_zero_point is {}, expected I32 {expected:?}",
-                described(zero)
+                self.args.symmetric == Some(false) && self.writer != Writer::Early,
+                "its `weight_zero_point` is missing, although the config says that it is not symmetric"
             );
-            Ok(ZeroKind::Packed { bits, stream })
+            return Ok(ZeroKind::None);
+        };
+        let packed = self.module.form() == Form::Words;
+        match zero.stored.element() {
+            Some(DType::I8) if zero.shape == scale.shape => Ok(ZeroKind::Bytes),
+            Some(dtype @ (DType::F8_E4M3 | DType::F8_E5M2)) if zero.shape == scale.shape => {
+                Ok(ZeroKind::Floats(dtype))
+            }
+            Some(DType::I32) if packed => {
+                let mut expected: Shape = scale.shape.clone();
+                let at = expected.len().saturating_sub(2);
+                let rows = shape[shape.len() - 2];
+                if expected.len() == shape.len() && expected[at] == rows {
+                    expected[at] = PackedZeros::words_for(rows, bits, stream);
+                }
+                let fits = expected == zero.shape && expected.len() == shape.len();
+                refuse_if!(
+                    !fits || scale.shape[at] != rows,
+                    "weight_zero_point is {}, expected I32 {expected:?}",
+                    described(zero)
+                );
+                Ok(ZeroKind::Packed { bits, stream })
+            }
+            _ => Err(format!(
+                "weight_zero_point is {}, expected I8 {:?}{}",
+                described(zero),
+                scale.shape,
+                if packed { " or packed I32" } else { "" }
+            )),
         }
-        _ => Err(format!(
-            "weight_zero_point is {}, expected I8 {:?}{}",
-            described(zero),
-            scale.shape,
-            if packed { " or packed I32" } else { "" }
-        )),
     }
-}
 
-/// Which group a column is in: an order must be a list of all of them, and there must be groups.
-pub(super) fn order(&self, cells: Cells, columns: u64) -> Checked<Columns> {
-    let Some((_, order)) = self.module.order else {
-        let several = matches!(cells, Cells::Rows { cells: 2.., .. });
-        return Ok(if self.args.ordered && several { Columns::Missing } else { Columns::InOrder });
-    };
-    match (order.stored.element(), cells) {
-        (Some(DType::I32), Cells::Rows { .. }) if order.shape[..] == [columns] => {
-            Ok(Columns::Listed)
+    /// Which group a column is in: an order must be a list of all of them, and there must be groups.
+    pub(super) fn order(&self, cells: Cells, columns: u64) -> Checked<Columns> {
+        let Some((_, order)) = self.module.order else {
+            let several = matches!(cells, Cells::Rows { cells: 2.., .. });
+            return Ok(if self.args.ordered && several {
+                Columns::Missing
+            } else {
+                Columns::InOrder
+            });
+        };
+        match (order.stored.element(), cells) {
+            (Some(DType::I32), Cells::Rows { .. }) if order.shape[..] == [columns] => {
+                Ok(Columns::Listed)
+            }
+            (_, Cells::Rows { .. }) => {
+                Err(format!("weight_g_idx is {}, expected I32 [{columns}]", described(order)))
+            }
+            _ => Err("weight_g_idx is only defined for groups of columns".to_owned()),
         }
-        (_, Cells::Rows { .. }) => {
-            Err(format!("weight_g_idx is {}, expected I32 [{columns}]", described(order)))
-        }
-        _ => Err("weight_g_idx is only defined for groups of columns".to_owned()),
     }
-}
 }
 
 /// What the scales' shape says.

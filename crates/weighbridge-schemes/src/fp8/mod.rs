@@ -38,8 +38,7 @@ use crate::dtype::DType;
 use crate::framework::conventions::comfy::UNREADABLE;
 use crate::framework::conventions::modelopt;
 use crate::framework::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Quantizer, Recipe, Scheme, Sign,
-    StoredTensor, Summary, Traces,
+    Bid, Bids, Configs, Evidence, Part, Recipe, Scheme, Sign, StoredTensor, Summary,
 };
 use crate::text::shortened;
 
@@ -62,34 +61,19 @@ use tiled::tiles_of;
 pub struct Fp8;
 
 impl Scheme for Fp8 {
-    fn name(&self) -> &'static str {
-        "fp8"
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        settings::METHODS
-    }
-
-    fn config_files(&self) -> &'static [ConfigFile] {
-        &[modelopt::FILE]
-    }
-
-    fn layer_formats(&self) -> &'static [&'static str] {
-        &comfy::FORMATS
+    facts! {
+        name: "fp8",
+        methods: settings::METHODS,
+        config_files: &[modelopt::FILE],
+        layer_formats: &comfy::FORMATS,
+        traces: modelopt::TRACES,
+        #[cfg(feature = "encoders")]
+        quantizers: encode::QUANTIZERS,
     }
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         let mistral = || settings::is_mistral(configs).then_some((Sign::Settings, self.name()));
         modelopt::implied_method(configs).or_else(mistral)
-    }
-
-    fn traces(&self) -> Traces {
-        modelopt::TRACES
-    }
-
-    #[cfg(feature = "encoders")]
-    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
-        encode::QUANTIZERS
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

@@ -1,6 +1,6 @@
-//! Facts: what a scheme, a quantizer or an encoder states about itself.
+//! Facts: what a scheme or a quantizer states about itself.
 
-/// Methods that only state something, a line for each: `facts! { self; name: self.name, }`.
+/// Methods that only state something, as a list: `facts! { name: "of a member", }`.
 macro_rules! facts {
     (type name) => { &'static str };
     (type about) => { &'static str };
@@ -12,10 +12,10 @@ macro_rules! facts {
     (type layouts) => { &'static [&'static dyn crate::framework::TargetLayout] };
     (type quantizers) => { &'static [&'static dyn crate::framework::Quantizer] };
     (type traces) => { crate::framework::Traces };
-    ($this:ident; $($(#[$condition:meta])? $fact:ident: $value:expr,)+) => {
+    ($($(#[$condition:meta])? $fact:ident: $value:expr,)+) => {
         $(
             $(#[$condition])?
-            fn $fact(&$this) -> facts!(type $fact) {
+            fn $fact(&self) -> facts!(type $fact) {
                 $value
             }
         )+

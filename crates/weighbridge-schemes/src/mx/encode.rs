@@ -41,16 +41,10 @@ const LEFT_OUT: [&str; 4] =
     ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"];
 
 impl Quantizer for GptOss {
-    fn name(&self) -> &'static str {
-        "mxfp4-gpt-oss"
-    }
-
-    fn about(&self) -> &'static str {
-        "4-bit floats, a power of two for every 32, for the stacked experts of gpt-oss"
-    }
-
-    fn types(&self) -> Vec<StoredType> {
-        vec![DType::U8.into()]
+    facts! {
+        name: "mxfp4-gpt-oss",
+        about: "4-bit floats, a power of two for every 32, for the stacked experts of gpt-oss",
+        types: vec![DType::U8.into()],
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {

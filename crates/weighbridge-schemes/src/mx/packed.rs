@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::GROUP;
-use crate::arithmetic::matrix::{
-    Arithmetic, Choice, Codes, FLOATS4, Grid, Loss, Matrix, Scales,
-};
+use crate::arithmetic::matrix::{Arithmetic, Choice, Codes, FLOATS4, Grid, Loss, Matrix, Scales};
 use crate::arithmetic::{FlatCodes, WithCodes, plain, six_bits};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 use crate::framework::parts::{described, parts_of};
-use crate::framework::{Bid, Bids, Evidence, NOT_MOVED, Part, Recipe, StoredTensor, Taker, TensorId};
+use crate::framework::{
+    Bid, Bids, Evidence, NOT_MOVED, Part, Recipe, StoredTensor, Taker, TensorId,
+};
 use crate::text::escaped;
 
 /// Bids for a weight with E8M0 scales beside it.

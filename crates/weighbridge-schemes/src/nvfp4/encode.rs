@@ -35,16 +35,10 @@ use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
 pub(super) struct ModelOpt;
 
 impl Quantizer for ModelOpt {
-    fn name(&self) -> &'static str {
-        "nvfp4-modelopt"
-    }
-
-    fn about(&self) -> &'static str {
-        "4-bit floats, a scale for every 16 columns and one for all (ModelOpt W4A16_NVFP4)"
-    }
-
-    fn types(&self) -> Vec<StoredType> {
-        [DType::U8, DType::F8_E4M3, DType::F32].map(Into::into).to_vec()
+    facts! {
+        name: "nvfp4-modelopt",
+        about: "4-bit floats, a scale for every 16 columns and one for all (ModelOpt W4A16_NVFP4)",
+        types: [DType::U8, DType::F8_E4M3, DType::F32].map(Into::into).to_vec(),
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {

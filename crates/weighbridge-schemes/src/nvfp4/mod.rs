@@ -43,8 +43,8 @@ use crate::dtype::DType;
 use crate::framework::conventions::{comfy, modelopt};
 use crate::framework::parts::parts_of;
 use crate::framework::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Global, Method, NOT_MOVED, Part, Quantizer, Recipe,
-    Scheme, Sign, StoredTensor, Summary, Taker, TargetLayout, TensorId, Traces,
+    Bid, Bids, Configs, Evidence, Global, NOT_MOVED, Part, Recipe, Scheme, Sign, StoredTensor,
+    Summary, Taker, TensorId,
 };
 
 mod encode;
@@ -62,37 +62,19 @@ pub struct Nvfp4;
 const GROUP: u64 = 16;
 
 impl Scheme for Nvfp4 {
-    fn name(&self) -> &'static str {
-        "nvfp4"
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        &[modelopt::METHOD]
-    }
-
-    fn config_files(&self) -> &'static [ConfigFile] {
-        &[modelopt::FILE]
-    }
-
-    fn layer_formats(&self) -> &'static [&'static str] {
-        &[layout::FORMAT]
+    facts! {
+        name: "nvfp4",
+        methods: &[modelopt::METHOD],
+        config_files: &[modelopt::FILE],
+        layer_formats: &[layout::FORMAT],
+        layouts: &[&target::ModelOptLayout],
+        traces: modelopt::TRACES,
+        #[cfg(feature = "encoders")]
+        quantizers: &[&encode::ModelOpt],
     }
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         modelopt::implied_method(configs)
-    }
-
-    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
-        &[&target::ModelOptLayout]
-    }
-
-    fn traces(&self) -> Traces {
-        modelopt::TRACES
-    }
-
-    #[cfg(feature = "encoders")]
-    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
-        &[&encode::ModelOpt]
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

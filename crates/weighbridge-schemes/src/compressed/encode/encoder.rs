@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Codes, Preset};
 use super::coding::{
     Bytes, Coding, Encode, Floats, Mxfp4, Mxfp8, Nibbles, Nvfp4, Shifted, global_scale, zero_at,
 };
+use super::{Codes, Preset};
 use crate::arithmetic::decode_again::Coded;
 use crate::arithmetic::matrix::{self, Arithmetic, Factor, Packing};
 use crate::arithmetic::precision::{Precision, width};
@@ -15,7 +15,9 @@ use crate::compressed::layout::Kind;
 use crate::compressed::module::codes;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, Largest, Quantizer as _, WeightEncoder};
+use crate::framework::{
+    Decoded, EncodedTensor, Encoder, Groups, Largest, Quantizer as _, WeightEncoder,
+};
 use crate::simd;
 use crate::simd::small_floats::{e4m3, e8m0};
 
@@ -34,7 +36,6 @@ impl Codes {
         };
         (codes(kind), 0.0, step)
     }
-
 }
 
 /// Encodes weights of one type.
@@ -209,7 +210,8 @@ impl<P: Precision> GroupsOfWeight<P> {
         let (group, groups) = ([group_len?, codes_len?, scale_len?], in_memory(columns / group)?);
         let Tile { values, codes, scales, zeros } = tile;
         let zeros = zeros.map(|zeros| (zeros, groups));
-        let task = Encode::<_, P> { coding, precision: PhantomData, values, group, codes, scales, zeros };
+        let task =
+            Encode::<_, P> { coding, precision: PhantomData, values, group, codes, scales, zeros };
         simd::run(simd::level(), task);
         Ok(())
     }
