@@ -15,8 +15,11 @@ use weighbridge_core::{
     text, view,
 };
 
-mod arithmetic;
+// Its macros serve the modules after it.
+#[macro_use]
 mod framework;
+
+mod arithmetic;
 
 pub use arithmetic::{
     Composed, Computed, FlatCodes, InTurn, SmallFloats, Stretch, WithCodes, plain,

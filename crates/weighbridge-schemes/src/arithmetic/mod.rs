@@ -10,7 +10,9 @@ pub(crate) mod matrix;
 pub mod plain;
 pub(crate) mod precision;
 mod repack;
+pub(crate) mod six_bits;
 pub(crate) mod swizzle;
+pub(crate) mod tiled_scales;
 
 pub use composed::{Composed, Computed, InTurn, Stretch};
 pub use repack::{FlatCodes, SmallFloats, WithCodes};

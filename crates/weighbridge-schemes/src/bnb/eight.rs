@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use super::four::check;
 use super::{orphan, other_method};
 use crate::arithmetic::matrix::{Arithmetic, Choice, Codes, Grid, Loss, Matrix, Packing, Scales};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::framework::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
+use crate::framework::parts::{described, parts_of};
+use crate::framework::{Bid, Bids, Evidence, Recipe, StoredTensor};
 
 /// What the library multiplies by; dividing by 127 would give other numbers.
 #[allow(clippy::excessive_precision)] // As the library spells it.
@@ -31,14 +33,12 @@ pub(super) fn bid_for(
     let weight = evidence.find(&name);
     // Without scales, only a weight that looks like one of bitsandbytes' is taken.
     let is_bytes = |(_, info): &StoredTensor<'_>| info.stored == DType::I8.into();
-    let Some((id, weight)) = weight.filter(|found| scales.is_some() || is_bytes(found)) else {
-        scales.into_iter().for_each(|(_, info)| orphan(info, &name, bids));
-        return;
+    let Some(found) = weight.filter(|found| scales.is_some() || is_bytes(found)) else {
+        return scales.into_iter().for_each(|(_, info)| orphan(info, &name, bids));
     };
     let reason = "describes how the rows of a weight are laid out";
     bids.dropped.extend(format.map(|(id, _)| (id, reason.to_owned())));
-    let mut parts = vec![Part { role: "weight", tensor: id }];
-    parts.extend(scales.map(|(tensor, _)| Part { role: "SCB", tensor }));
+    let (parts, weight) = (parts_of([("weight", Some(found)), ("SCB", scales)]), found.1);
     match columns_of(weight, scales, format, evidence) {
         Ok(columns) => bids.weights.push(Bid {
             name,
@@ -75,31 +75,25 @@ fn columns_of(
     other_method(evidence)?;
     let (_, scales) = scales.ok_or("its scales `SCB` are missing")?;
     let &[rows, columns] = &weight.shape[..] else {
-        return Err(format!("it has shape {:?}, two dimensions are expected", weight.shape));
+        refuse!("it has shape {:?}, two dimensions are expected", weight.shape)
     };
-    if weight.stored != DType::I8.into() {
-        return Err(format!("it has scales `SCB`, but is {}, expected I8", weight.stored.name()));
-    }
-    if scales.stored != DType::F32.into() || scales.shape[..] != [rows] {
-        return Err(format!(
-            "its SCB is {} {:?}, expected F32 [{rows}]",
-            scales.stored.name(),
-            scales.shape
-        ));
-    }
+    refuse_if!(
+        weight.stored != DType::I8.into(),
+        "it has scales `SCB`, but is {}, expected I8",
+        weight.stored.name()
+    );
+    check(scales, "SCB", &[DType::F32], rows)?;
     format.map_or(Ok(()), |format| check_format(format, evidence))?;
     Ok(columns)
 }
 
 /// Rows are the only layout that any current version of the library takes.
 fn check_format((id, info): StoredTensor<'_>, evidence: &Evidence<'_>) -> Result<(), String> {
-    if info.stored != DType::U8.into() || info.bytes != 1 {
-        return Err(format!(
-            "its weight_format is {} {:?}, expected one U8",
-            info.stored.name(),
-            info.shape
-        ));
-    }
+    refuse_if!(
+        info.stored != DType::U8.into() || info.bytes != 1,
+        "its weight_format is {}, expected one U8",
+        described(info)
+    );
     let format = evidence.bytes(id)?.first().copied().unwrap_or(u8::MAX);
     match FORMATS.get(usize::from(format)) {
         Some(&"row") => Ok(()),

@@ -9,8 +9,9 @@ use crate::arithmetic::matrix::{
     Arithmetic, Choice, Codes, ENDLESS, Factors, Loss, Matrix, Packing, scale_of,
 };
 use crate::catalog::{TensorInfo, element_count};
-use crate::dtype::{DType, StoredType};
-use crate::framework::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
+use crate::dtype::DType;
+use crate::framework::parts::{described, parts_of};
+use crate::framework::{Bid, Bids, Evidence, Recipe, StoredTensor};
 
 /// What the codes of NF4 stand for: quantiles of a normal distribution, as published.
 #[rustfmt::skip]
@@ -47,80 +48,48 @@ struct Companions<'a> {
 /// Bids for a weight and what lies beside it.
 pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bids) {
     let find = |suffix: &str| evidence.find(&format!("{}.{suffix}", group.weight));
-    let beside = Companions {
-        absmax: find("absmax"),
-        nested_absmax: find("nested_absmax"),
-        nested_map: find("nested_quant_map"),
-        map: find("quant_map"),
-    };
-    let scales = [
-        ("absmax", beside.absmax),
-        ("nested_absmax", beside.nested_absmax),
-        ("nested_quant_map", beside.nested_map),
-    ];
+    let all = ["absmax", "nested_absmax", "nested_quant_map", "quant_map"].map(find);
+    let [absmax, nested_absmax, nested_map, map] = all;
     let states = group.states.iter().map(|(_, found)| *found);
-    let Some((id, weight)) = evidence.find(group.weight) else {
-        let all = scales.iter().filter_map(|(_, found)| *found).chain(beside.map).chain(states);
-        all.for_each(|(_, info)| orphan(info, group.weight, bids));
-        return;
+    let Some(weight) = evidence.find(group.weight) else {
+        let all = all.into_iter().flatten().chain(states);
+        return all.for_each(|(_, info)| orphan(info, group.weight, bids));
     };
-    let mut parts = vec![Part { role: "weight", tensor: id }];
-    let found = scales.iter().filter_map(|&(role, found)| Some((role, found?)));
-    parts.extend(found.map(|(role, (tensor, _))| Part { role, tensor }));
-    let reason = |reason: &str| reason.to_owned();
-    let states = states.map(|(id, _)| (id, reason("describes how a weight is stored")));
-    bids.dropped.extend(states);
-    let unused = "a table that bitsandbytes has built in; it is only compared with that one";
-    bids.dropped.extend(beside.map.map(|(id, _)| (id, reason(unused))));
-    match layout_of(group, weight, &beside, evidence) {
-        Ok(layout) => bids.weights.push(layout.bid(group.weight, parts)),
-        Err(reason) => bids.refuse_tensor(weight, parts, &reason),
+    let parts = parts_of([
+        ("weight", Some(weight)),
+        ("absmax", absmax),
+        ("nested_absmax", nested_absmax),
+        ("nested_quant_map", nested_map),
+    ]);
+    let mut drop = |(id, _), reason: &str| bids.dropped.push((id, reason.to_owned()));
+    states.for_each(|state| drop(state, "describes how a weight is stored"));
+    if let Some(map) = map {
+        drop(map, "a table that bitsandbytes has built in; it is only compared with that one");
     }
-}
-
-/// A weight that all evidence agrees on.
-struct Layout {
-    state: State,
-    table: [f32; 16],
-    absmax: DType,
-}
-
-impl Layout {
-    fn bid(self, name: &str, parts: Vec<Part>) -> Bid {
-        let Self { state, table, absmax } = self;
-        let nested = if state.nested.is_some() { "-nested" } else { "" };
-        let factors: Box<dyn Factors> = match state.nested {
-            Some(nested) => Box::new(Coded { nested }),
-            None => Box::new(Stored { dtype: absmax }),
-        };
-        let recipe: Arc<dyn Recipe> = Arc::new(Matrix {
-            codes: Codes::new(Packing::HighNibbles, |code| table[usize::from(code)]),
-            columns: ENDLESS,
-            row_bytes: 0,
-            group: state.block,
-            factors,
-            arithmetic: Arithmetic::Times,
-            native: state.native,
-            // Codes are chosen under scales in single precision.
-            choice: Choice::Nearest(Loss::rounded_to(absmax)),
-        });
-        Bid {
-            name: name.to_owned(),
-            variant: format!("{}-g{}{nested}", state.kind, state.block).into(),
-            native: Some(state.native),
-            shape: state.shape,
-            parts,
-            recipe: Ok(recipe),
+    let beside = Companions { absmax, nested_absmax, nested_map, map };
+    match recipe_of(group, weight.1, &beside, evidence) {
+        Ok((state, recipe)) => {
+            let nested = if state.nested.is_some() { "-nested" } else { "" };
+            bids.weights.push(Bid {
+                name: group.weight.to_owned(),
+                variant: format!("{}-g{}{nested}", state.kind, state.block).into(),
+                native: Some(state.native),
+                shape: state.shape,
+                parts,
+                recipe: Ok(recipe),
+            });
         }
+        Err(reason) => bids.refuse_tensor(weight.1, parts, &reason),
     }
 }
 
-fn layout_of(
+/// The state of a weight that all evidence agrees on, and how it is decoded.
+fn recipe_of(
     group: &Group<'_>,
     weight: &TensorInfo,
     beside: &Companions<'_>,
     evidence: &Evidence<'_>,
-) -> Result<Layout, String> {
+) -> Result<(State, Arc<dyn Recipe>), String> {
     other_method(evidence)?;
     let (state, table) = state_of(group, evidence)?;
     check_config(&state.kind, evidence)?;
@@ -132,36 +101,51 @@ fn layout_of(
     if let Some(map) = beside.map {
         check_map(map, &table, &state.kind, evidence)?;
     }
-    Ok(Layout { state, table, absmax })
+    let factors: Box<dyn Factors> = match state.nested {
+        Some(nested) => Box::new(Coded { nested }),
+        None => Box::new(Stored { dtype: absmax }),
+    };
+    let recipe = Arc::new(Matrix {
+        codes: Codes::new(Packing::HighNibbles, |code| table[usize::from(code)]),
+        columns: ENDLESS,
+        row_bytes: 0,
+        group: state.block,
+        factors,
+        arithmetic: Arithmetic::Times,
+        native: state.native,
+        // Codes are chosen under scales in single precision.
+        choice: Choice::Nearest(Loss::rounded_to(absmax)),
+    });
+    Ok((state, recipe))
 }
 
 /// The one state and the table of its kind.
 fn state_of(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<(State, [f32; 16]), String> {
     let (kind, (id, info)) = match group.states[..] {
         [one] => one,
-        [] => {
-            return Err("its quant_state is missing, so its shape and type are unknown; \
-                        add the file that has `.quant_state.bitsandbytes__nf4` or `__fp4`"
-                .to_owned());
-        }
+        [] => refuse!(
+            "its quant_state is missing, so its shape and type are unknown; add the file that has \
+             `.quant_state.bitsandbytes__nf4` or `__fp4`"
+        ),
         _ => {
             let kinds: Vec<_> = group.states.iter().map(|(kind, _)| *kind).collect();
-            return Err(format!("it has several states ({}), one is expected", kinds.join(", ")));
+            refuse!("it has several states ({}), one is expected", kinds.join(", "));
         }
     };
     let Some(table) = table_of(kind) else {
-        return Err(format!("its kind `{kind}` is unknown; bitsandbytes has nf4 and fp4"));
+        refuse!("its kind `{kind}` is unknown; bitsandbytes has nf4 and fp4")
     };
-    if info.stored != DType::U8.into() {
-        return Err(format!("its quant_state is {}, expected U8", info.stored.name()));
-    }
+    refuse_if!(
+        info.stored != DType::U8.into(),
+        "its quant_state is {}, expected U8",
+        info.stored.name()
+    );
     let state = State::parse(&evidence.bytes(id)?)?;
-    if state.kind != kind {
-        return Err(format!(
-            "its quant_state is named {kind}, but says quant_type {}",
-            crate::text::shortened(&state.kind, 40)
-        ));
-    }
+    refuse_if!(
+        state.kind != kind,
+        "its quant_state is named {kind}, but says quant_type {}",
+        crate::text::shortened(&state.kind, 40)
+    );
     Ok((state, table))
 }
 
@@ -186,20 +170,18 @@ fn check_config(kind: &str, evidence: &Evidence<'_>) -> Result<(), String> {
 fn check_codes(weight: &TensorInfo, state: &State, elements: u64) -> Result<(), String> {
     use DType::{BF16, F16, F32, F64, I8, U8};
     let storages = [U8, I8, F16, BF16, F32, F64];
-    if !weight.stored.element().is_some_and(|dtype| storages.contains(&dtype)) {
-        return Err(format!(
-            "it is {}, expected codes stored as U8, I8, F16, BF16, F32 or F64",
-            weight.stored.name()
-        ));
-    }
-    if weight.bytes != elements.div_ceil(2) {
-        return Err(format!(
-            "its quant_state has shape {:?}, which takes {} bytes of codes; it has {}",
-            state.shape,
-            elements.div_ceil(2),
-            weight.bytes
-        ));
-    }
+    refuse_if!(
+        !weight.stored.element().is_some_and(|dtype| storages.contains(&dtype)),
+        "it is {}, expected codes stored as U8, I8, F16, BF16, F32 or F64",
+        weight.stored.name()
+    );
+    refuse_if!(
+        weight.bytes != elements.div_ceil(2),
+        "its quant_state has shape {:?}, which takes {} bytes of codes; it has {}",
+        state.shape,
+        elements.div_ceil(2),
+        weight.bytes
+    );
     Ok(())
 }
 
@@ -207,43 +189,35 @@ fn check_codes(weight: &TensorInfo, state: &State, elements: u64) -> Result<(), 
 fn check_absmax(beside: &Companions<'_>, state: &State, blocks: u64) -> Result<DType, String> {
     let (_, absmax) = beside.absmax.ok_or("its `absmax` is missing")?;
     let has_tensors = beside.nested_absmax.is_some() || beside.nested_map.is_some();
-    let (kinds, expected): (&[DType], _) = match &state.nested {
-        Some(_) => (&[DType::U8], "U8"),
-        None => (&[DType::F32, DType::BF16, DType::F16], "F32"),
+    let kinds: &[DType] = match &state.nested {
+        Some(_) => &[DType::U8],
+        None => &[DType::F32, DType::BF16, DType::F16],
     };
-    let dtype = check(absmax, "absmax", kinds, expected, blocks)?;
+    let dtype = check(absmax, "absmax", kinds, blocks)?;
     let Some(nested) = &state.nested else {
-        return match has_tensors {
-            true => Err("it has tensors for nested scales, but its quant_state has no \
-                         `nested_offset`"
-                .to_owned()),
-            false => Ok(dtype),
-        };
+        refuse_if!(
+            has_tensors,
+            "it has tensors for nested scales, but its quant_state has no `nested_offset`"
+        );
+        return Ok(dtype);
     };
     let (_, outer) = beside.nested_absmax.ok_or("its `nested_absmax` is missing")?;
     let (_, map) = beside.nested_map.ok_or("its `nested_quant_map` is missing")?;
-    let float = &[DType::F32];
-    check(outer, "nested_absmax", float, "F32", blocks.div_ceil(nested.block))?;
-    check(map, "nested_quant_map", float, "F32", MAP)?;
+    check(outer, "nested_absmax", &[DType::F32], blocks.div_ceil(nested.block))?;
+    check(map, "nested_quant_map", &[DType::F32], MAP)?;
     Ok(dtype)
 }
 
-fn check(
+/// The type of a list of so many numbers, which must be one of `kinds`, most likely the first.
+pub(super) fn check(
     info: &TensorInfo,
     role: &str,
     kinds: &[DType],
-    expected: &str,
     count: u64,
 ) -> Result<DType, String> {
-    match info.stored {
-        StoredType::Element(dtype) if kinds.contains(&dtype) && info.shape[..] == [count] => {
-            Ok(dtype)
-        }
-        _ => Err(format!(
-            "its {role} is {} {:?}, expected {expected} [{count}]",
-            info.stored.name(),
-            info.shape
-        )),
+    match info.stored.element() {
+        Some(dtype) if kinds.contains(&dtype) && info.shape[..] == [count] => Ok(dtype),
+        _ => Err(format!("its {role} is {}, expected {} [{count}]", described(info), kinds[0])),
     }
 }
 
@@ -254,7 +228,7 @@ fn check_map(
     kind: &str,
     evidence: &Evidence<'_>,
 ) -> Result<(), String> {
-    check(info, "quant_map", &[DType::F32], "F32", 16)?;
+    check(info, "quant_map", &[DType::F32], 16)?;
     let bytes = evidence.bytes(id)?;
     let stored = |code: usize| scale_of(DType::F32, &bytes, code);
     match (0..16).find(|&code| stored(code) != table[code]) {

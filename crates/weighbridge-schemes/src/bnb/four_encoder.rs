@@ -18,18 +18,19 @@ use crate::simd::{self, Level};
 pub(super) struct Kind {
     pub(super) name: &'static str,
     map: [f32; 16],
+    /// The middling distance between neighbouring levels.
     step: f32,
     encode: fn(Level, &[f32], &mut [u8], &mut [f32]),
 }
 
-impl Kind {
-    const fn of<L: Levels>() -> Self {
-        Self { name: L::NAME, map: L::MAP, step: L::STEP, encode: nearest::encode::<L> }
-    }
-}
-
-pub(super) static NF4: Kind = Kind::of::<Nf4>();
-pub(super) static FP4: Kind = Kind::of::<Fp4>();
+pub(super) static NF4: Kind = Kind {
+    name: "nf4",
+    map: Nf4::MAP,
+    step: Nf4::MAP[12] - Nf4::MAP[11],
+    encode: nearest::encode::<Nf4>,
+};
+pub(super) static FP4: Kind =
+    Kind { name: "fp4", map: Fp4::MAP, step: Fp4::MAP[6], encode: nearest::encode::<Fp4> };
 
 /// Stores a weight in codes of four bits.
 #[derive(Clone)]

@@ -34,7 +34,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
-use crate::framework::{Bids, Evidence, Method, Quantizer, Scheme, StoredTensor, Summary};
+use crate::framework::{Bids, Evidence, Method, Scheme, StoredTensor, Summary};
 
 mod absmax;
 mod eight;
@@ -59,17 +59,11 @@ pub struct Bnb;
 const STATE: &str = ".quant_state.bitsandbytes__";
 
 impl Scheme for Bnb {
-    fn name(&self) -> &'static str {
-        "bnb"
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        const { &[Method::named(METHOD)] }
-    }
-
-    #[cfg(feature = "encoders")]
-    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
-        quantizers::ALL
+    facts! {
+        name: "bnb",
+        methods: const { &[Method::named(METHOD)] },
+        #[cfg(feature = "encoders")]
+        quantizers: quantizers::ALL,
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

@@ -21,17 +21,11 @@ const LEAST: f32 = 1e-38;
 
 /// The levels of a kind of codes.
 pub(super) trait Levels {
-    /// Its name.
-    const NAME: &'static str;
-
     /// What each code stands for, as the library stores it.
     const MAP: [f32; 16];
 
     /// The codes in the order of their levels.
     const ORDER: [u8; 16];
-
-    /// The middling distance between neighbouring levels.
-    const STEP: f32;
 }
 
 /// Quantiles of a normal distribution.
@@ -41,16 +35,12 @@ pub(super) struct Nf4;
 pub(super) struct Fp4;
 
 impl Levels for Nf4 {
-    const NAME: &'static str = "nf4";
     const MAP: [f32; 16] = NF4;
-    const STEP: f32 = NF4[12] - NF4[11];
     const ORDER: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 }
 
 impl Levels for Fp4 {
-    const NAME: &'static str = "fp4";
     const MAP: [f32; 16] = with_negatives();
-    const STEP: f32 = FP4[6];
     const ORDER: [u8; 16] = [11, 10, 13, 12, 15, 14, 9, 0, 8, 1, 6, 7, 4, 5, 2, 3];
 }
 

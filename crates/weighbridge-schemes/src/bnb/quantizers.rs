@@ -20,45 +20,48 @@ use crate::framework::{Candidate, Chosen, Encoder, Fate, Quantizer, Request};
 
 /// Every quantizer.
 pub(super) const ALL: &[&dyn Quantizer] = &[
-    &Four {
-        name: "bnb-nf4",
-        about: "NF4 in blocks of 64, for transformers",
-        kind: &NF4,
-        is_nested: false,
+    &four("bnb-nf4", "NF4 in blocks of 64, for transformers", &NF4, false),
+    &four(
+        "bnb-nf4-nested",
+        "NF4 in blocks of 64 with scales of eight bits, for transformers",
+        &NF4,
+        true,
+    ),
+    &four("bnb-fp4", "FP4 in blocks of 64, for transformers", &FP4, false),
+    &four(
+        "bnb-fp4-nested",
+        "FP4 in blocks of 64 with scales of eight bits, for transformers",
+        &FP4,
+        true,
+    ),
+    &BnbQuantizer {
+        name: eight_encoder::NAME,
+        about: "signed bytes with a scale a row (LLM.int8), for transformers",
+        four: None,
     },
-    &Four {
-        name: "bnb-nf4-nested",
-        about: "NF4 in blocks of 64 with scales of eight bits, for transformers",
-        kind: &NF4,
-        is_nested: true,
-    },
-    &Four {
-        name: "bnb-fp4",
-        about: "FP4 in blocks of 64, for transformers",
-        kind: &FP4,
-        is_nested: false,
-    },
-    &Four {
-        name: "bnb-fp4-nested",
-        about: "FP4 in blocks of 64 with scales of eight bits, for transformers",
-        kind: &FP4,
-        is_nested: true,
-    },
-    &Eight,
 ];
 
 /// What transformers calls the output matrix.
 const OUTPUT: &str = "lm_head";
 
-/// Codes of four bits.
-struct Four {
+/// A way to store a model.
+struct BnbQuantizer {
+    name: &'static str,
+    about: &'static str,
+    /// The kind of codes of four bits, and whether their scales are codes too; without, signed bytes.
+    four: Option<(&'static Kind, bool)>,
+}
+
+const fn four(
     name: &'static str,
     about: &'static str,
     kind: &'static Kind,
     is_nested: bool,
+) -> BnbQuantizer {
+    BnbQuantizer { name, about, four: Some((kind, is_nested)) }
 }
 
-impl Quantizer for Four {
+impl Quantizer for BnbQuantizer {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -68,107 +71,83 @@ impl Quantizer for Four {
     }
 
     fn types(&self) -> Vec<StoredType> {
-        vec![DType::U8.into(), DType::F32.into()]
+        match self.four {
+            Some(_) => vec![DType::U8.into(), DType::F32.into()],
+            None => EightBits.types(),
+        }
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
-        let Self { name, kind, is_nested, .. } = *self;
-        let encoder = |weight: &Candidate<'_>| -> Arc<dyn Encoder> {
-            Arc::new(FourBits { name, kind, is_nested, dtype: weight.dtype })
-        };
-        let layers = Layers::of(request, &encoder)?;
-        let compute = layers.dtype.map_or("float32", state_text::torch_name);
-        let settings = Settings { four: Some((kind.name, is_nested)), compute };
-        Ok(layers.chosen(&settings))
-    }
-}
-
-/// Signed bytes.
-struct Eight;
-
-impl Quantizer for Eight {
-    fn name(&self) -> &'static str {
-        eight_encoder::NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "signed bytes with a scale a row (LLM.int8), for transformers"
-    }
-
-    fn types(&self) -> Vec<StoredType> {
-        EightBits.types()
-    }
-
-    fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
-        let layers = Layers::of(request, &|_| Arc::new(EightBits))?;
-        Ok(layers.chosen(&Settings { four: None, compute: "float32" }))
-    }
-}
-
-/// What becomes of the layers of a model.
-struct Layers {
-    fates: Vec<Fate>,
-    /// Linear layers that stay as they are.
-    kept: Vec<String>,
-    /// The type of the first weight that is encoded.
-    dtype: Option<DType>,
-    notes: Vec<String>,
-}
-
-impl Layers {
-    fn of(
-        request: &Request<'_>,
-        encoder: &dyn Fn(&Candidate<'_>) -> Arc<dyn Encoder>,
-    ) -> Result<Self> {
-        turned_layers::refuse(request.configs, "bitsandbytes")?;
+        turned_layers::refuse(request.configs, METHOD)?;
         let stays = |weight: &Candidate<'_>| {
             !is_quantized(weight) || is_of_expert(weight.name) || (request.keeps)(weight.name)
         };
         let is_layer = |weight: &&Candidate<'_>| is_linear(weight) && !is_of_expert(weight.name);
         let linear = request.weights.iter().filter(is_layer);
         let kept = linear.filter(|weight| stays(weight)).map(|weight| module_of(weight.name));
-        let mut kept: Vec<String> = kept.map(str::to_owned).collect();
-        if !kept.iter().any(|module| module == OUTPUT) {
-            kept.insert(0, OUTPUT.to_owned());
+        let mut kept: Vec<&str> = kept.collect();
+        if !kept.contains(&OUTPUT) {
+            kept.insert(0, OUTPUT);
         }
-        let notes = of_experts(request.weights).into_iter().collect();
-        let mut layers = Self { fates: Vec::new(), kept, dtype: None, notes };
+        let mut notes: Vec<String> = of_experts(request.weights).into_iter().collect();
+        let (mut fates, mut first_type) = (Vec::new(), None);
         for weight in request.weights {
-            let fate = match stays(weight) {
-                true => Fate::Keep,
-                false => layers.fate_of(weight, encoder)?,
+            let module = module_of(weight.name);
+            let fate = match kept.iter().find(|kept| is_taken_for(module, kept)) {
+                _ if stays(weight) => Fate::Keep,
+                Some(other) => {
+                    notes.push(format!(
+                        "{} stays as it is: transformers would take it for {other}, which stays",
+                        weight.name
+                    ));
+                    Fate::Keep
+                }
+                None => Fate::Encode(self.encoder(weight)?),
             };
-            layers.fates.push(fate);
+            if matches!(fate, Fate::Encode(_)) {
+                first_type.get_or_insert(weight.dtype);
+            }
+            fates.push(fate);
         }
-        Ok(layers)
+        let compute = first_type.filter(|_| self.four.is_some());
+        let compute = compute.map_or("float32", state_text::torch_name);
+        Ok(Chosen::stated(self.section(compute, &kept), fates, notes))
+    }
+}
+
+impl BnbQuantizer {
+    fn encoder(&self, weight: &Candidate<'_>) -> Result<Arc<dyn Encoder>> {
+        let (name, dtype) = (self.name, weight.dtype);
+        if !matches!(dtype, DType::BF16 | DType::F16 | DType::F32) {
+            let message =
+                format!("it is {dtype}, and bitsandbytes takes weights of 16 and 32 bits only");
+            return Err(Error::unsupported(message).in_tensor(weight.name));
+        }
+        Ok(match self.four {
+            Some((kind, is_nested)) => Arc::new(FourBits { name, kind, is_nested, dtype }),
+            None => Arc::new(EightBits),
+        })
     }
 
-    fn fate_of(
-        &mut self,
-        weight: &Candidate<'_>,
-        encoder: &dyn Fn(&Candidate<'_>) -> Arc<dyn Encoder>,
-    ) -> Result<Fate> {
-        let module = module_of(weight.name);
-        if let Some(other) = self.kept.iter().find(|kept| is_taken_for(module, kept)) {
-            self.notes.push(format!(
-                "{} stays as it is: transformers would take it for {other}, which stays",
-                weight.name
-            ));
-            return Ok(Fate::Keep);
-        }
-        if !matches!(weight.dtype, DType::BF16 | DType::F16 | DType::F32) {
-            return Err(Error::unsupported(format!(
-                "it is {}, and bitsandbytes takes weights of 16 and 32 bits only",
-                weight.dtype
-            ))
-            .in_tensor(weight.name));
-        }
-        self.dtype.get_or_insert(weight.dtype);
-        Ok(Fate::Encode(encoder(weight)))
-    }
-
-    fn chosen(self, settings: &Settings) -> Chosen {
-        Chosen::stated(settings.json(&self.kept), self.fates, self.notes)
+    /// What the config says, in the order in which transformers writes it.
+    fn section(&self, compute: &str, kept: &[&str]) -> Json {
+        let is_four = self.four.is_some();
+        let (kind, is_nested) = self.four.unwrap_or((&FP4, false));
+        json!({
+            "_load_in_4bit": is_four,
+            "_load_in_8bit": !is_four,
+            "bnb_4bit_compute_dtype": compute,
+            "bnb_4bit_quant_storage": "uint8",
+            "bnb_4bit_quant_type": kind.name,
+            "bnb_4bit_use_double_quant": is_nested,
+            "llm_int8_enable_fp32_cpu_offload": false,
+            "llm_int8_has_fp16_weight": false,
+            "llm_int8_skip_modules": kept,
+            "llm_int8_threshold": 6.0,
+            "load_in_4bit": is_four,
+            "load_in_8bit": !is_four,
+            "quant_method": METHOD,
+        })
     }
 }
 
@@ -199,35 +178,4 @@ fn module_of(weight: &str) -> &str {
 pub(super) fn is_taken_for(module: &str, kept: &str) -> bool {
     let is_inside = |rest: &str| rest.is_empty() || rest.starts_with('.');
     module.ends_with(kept) || module.strip_prefix(kept).is_some_and(is_inside)
-}
-
-/// What the config says.
-struct Settings {
-    /// The kind of codes of four bits, and whether their scales are codes too.
-    four: Option<(&'static str, bool)>,
-    /// The type that loaders compute in.
-    compute: &'static str,
-}
-
-impl Settings {
-    /// In the order in which transformers writes them.
-    fn json(&self, kept: &[String]) -> Json {
-        let is_four = self.four.is_some();
-        let (kind, is_nested) = self.four.unwrap_or((FP4.name, false));
-        json!({
-            "_load_in_4bit": is_four,
-            "_load_in_8bit": !is_four,
-            "bnb_4bit_compute_dtype": self.compute,
-            "bnb_4bit_quant_storage": "uint8",
-            "bnb_4bit_quant_type": kind,
-            "bnb_4bit_use_double_quant": is_nested,
-            "llm_int8_enable_fp32_cpu_offload": false,
-            "llm_int8_has_fp16_weight": false,
-            "llm_int8_skip_modules": kept,
-            "llm_int8_threshold": 6.0,
-            "load_in_4bit": is_four,
-            "load_in_8bit": !is_four,
-            "quant_method": METHOD,
-        })
-    }
 }

@@ -1,76 +1,139 @@
 //! What lies beside the codes of a module: scales, zero points, an order of columns. Each must
 //! have the type and the shape that the arguments of its group ask for.
 
-use super::config::{Args, Strategy, Writer};
+use super::config::{Strategy, Writer};
 use super::factors::PackedZeros;
-use super::layout::{Cells, Checked, Columns, ZeroKind, described, element};
-use super::module::{Form, Module};
+use super::layout::{Attempt, Cells, Checked, Columns, ZeroKind};
+use super::module::Form;
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
+use crate::framework::parts::described;
 
 /// A tensor of one number in f32. Without a dimension it would not widen the scales it divides.
 pub(super) fn check_global(global: &TensorInfo) -> Checked<()> {
-    match element(global) == Some(DType::F32) && global.shape[..] == [1] {
-        true => Ok(()),
-        false => Err(format!("weight_global_scale is {}, expected F32 [1]", described(global))),
+    let is_single = global.stored == DType::F32.into() && global.shape[..] == [1];
+    refuse_if!(!is_single, "weight_global_scale is {}, expected F32 [1]", described(global));
+    Ok(())
+}
+
+impl Attempt<'_, '_, '_> {
+    /// The type of scales that are floats of the weight's own size.
+    pub(super) fn float_scale(&self) -> Checked<DType> {
+        let scale = self.module.scale()?;
+        match scale.stored.element() {
+            Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
+            _ => Err(format!("weight_scale is {}, a float type is expected", described(scale))),
+        }
+    }
+
+    /// Which codes share a scale, by the config, or by the scales' shape where it says nothing.
+    pub(super) fn cells(&self, shape: &[u64]) -> Checked<Cells> {
+        let (scale, args) = (self.module.scale()?, self.args);
+        let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
+        let strategy = match args.strategy {
+            Some(strategy) => strategy,
+            None if args.has_unknown_strategy => refuse!("the config's strategy is not known"),
+            None => strategy_by_shape(scale, shape)?,
+        };
+        let stack = &shape[..shape.len() - 2];
+        let shaped = |rows: u64, cells: u64| {
+            let (head, tail) = scale.shape.split_at(scale.shape.len().min(stack.len()));
+            head == stack && tail == [rows, cells]
+        };
+        let fits =
+            match strategy {
+                Strategy::Tensor => {
+                    let one = scale.shape.len() <= 2 && scale.shape.iter().all(|&side| side == 1);
+                    one.then_some(Cells::All)
+                }
+                Strategy::Channel => {
+                    shaped(rows, 1).then_some(Cells::Rows { group: columns, cells: 1 })
+                }
+                Strategy::Group(group) => {
+                    let cells = columns.div_ceil(group);
+                    let whole = columns.is_multiple_of(group) || columns < group;
+                    // One group that is not full is a channel, whatever it is called.
+                    let group = group.min(columns);
+                    (whole && shaped(rows, cells)).then_some(Cells::Rows { group, cells })
+                }
+                Strategy::Block(band, group) => {
+                    let cells = columns.div_ceil(group);
+                    (stack.is_empty() && shaped(rows.div_ceil(band), cells))
+                        .then_some(Cells::Blocks { band, group, cells })
+                }
+            };
+        fits.ok_or_else(|| {
+            format!(
+                "weight_scale is {}, which does not fit {strategy} of a weight of {shape:?}",
+                described(scale)
+            )
+        })
+    }
+
+    /// Zero points: a number each in the shape of the scales, or packed down the rows.
+    pub(super) fn zeros(&self, bits: u32, stream: bool, shape: &[u64]) -> Checked<ZeroKind> {
+        let scale = self.module.scale()?;
+        let Some((_, zero)) = self.module.zero else {
+            // Early versions left zero points out where all were zero.
+            refuse_if!(
+                self.args.symmetric == Some(false) && self.writer != Writer::Early,
+                "its `weight_zero_point` is missing, although the config says that it is not symmetric"
+            );
+            return Ok(ZeroKind::None);
+        };
+        let packed = self.module.form() == Form::Words;
+        match zero.stored.element() {
+            Some(DType::I8) if zero.shape == scale.shape => Ok(ZeroKind::Bytes),
+            Some(dtype @ (DType::F8_E4M3 | DType::F8_E5M2)) if zero.shape == scale.shape => {
+                Ok(ZeroKind::Floats(dtype))
+            }
+            Some(DType::I32) if packed => {
+                let mut expected: Shape = scale.shape.clone();
+                let at = expected.len().saturating_sub(2);
+                let rows = shape[shape.len() - 2];
+                if expected.len() == shape.len() && expected[at] == rows {
+                    expected[at] = PackedZeros::words_for(rows, bits, stream);
+                }
+                let fits = expected == zero.shape && expected.len() == shape.len();
+                refuse_if!(
+                    !fits || scale.shape[at] != rows,
+                    "weight_zero_point is {}, expected I32 {expected:?}",
+                    described(zero)
+                );
+                Ok(ZeroKind::Packed { bits, stream })
+            }
+            _ => Err(format!(
+                "weight_zero_point is {}, expected I8 {:?}{}",
+                described(zero),
+                scale.shape,
+                if packed { " or packed I32" } else { "" }
+            )),
+        }
+    }
+
+    /// Which group a column is in: an order must be a list of all of them, and there must be groups.
+    pub(super) fn order(&self, cells: Cells, columns: u64) -> Checked<Columns> {
+        let Some((_, order)) = self.module.order else {
+            let several = matches!(cells, Cells::Rows { cells: 2.., .. });
+            return Ok(if self.args.ordered && several {
+                Columns::Missing
+            } else {
+                Columns::InOrder
+            });
+        };
+        match (order.stored.element(), cells) {
+            (Some(DType::I32), Cells::Rows { .. }) if order.shape[..] == [columns] => {
+                Ok(Columns::Listed)
+            }
+            (_, Cells::Rows { .. }) => {
+                Err(format!("weight_g_idx is {}, expected I32 [{columns}]", described(order)))
+            }
+            _ => Err("weight_g_idx is only defined for groups of columns".to_owned()),
+        }
     }
 }
 
-pub(super) fn float_scale(module: &Module<'_, '_>) -> Checked<DType> {
-    match element(module.scale()?) {
-        Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
-        _ => {
-            Err(format!("weight_scale is {}, a float type is expected", described(module.scale()?)))
-        }
-    }
-}
-
-/// Which codes share a scale, by the config, or by the scales' shape where it says nothing.
-pub(super) fn cells_of(module: &Module<'_, '_>, args: &Args, shape: &[u64]) -> Checked<Cells> {
-    let scale = module.scale()?;
-    let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
-    let strategy = match args.strategy {
-        Some(strategy) => strategy,
-        None if args.has_unknown_strategy => {
-            return Err("the config's strategy is not known".to_owned());
-        }
-        None => strategy_by_shape(scale, shape)?,
-    };
-    let stack = &shape[..shape.len() - 2];
-    let shaped = |rows: u64, cells: u64| {
-        let (head, tail) = scale.shape.split_at(scale.shape.len().min(stack.len()));
-        head == stack && tail == [rows, cells]
-    };
-    let fits = match strategy {
-        Strategy::Tensor => {
-            let one = scale.shape.len() <= 2 && scale.shape.iter().all(|&side| side == 1);
-            one.then_some(Cells::All)
-        }
-        Strategy::Channel => shaped(rows, 1).then_some(Cells::Rows { group: columns, cells: 1 }),
-        Strategy::Group(group) => {
-            let cells = columns.div_ceil(group);
-            let whole = columns.is_multiple_of(group) || columns < group;
-            // One group that is not full is a channel, whatever it is called.
-            let group = group.min(columns);
-            (whole && shaped(rows, cells)).then_some(Cells::Rows { group, cells })
-        }
-        Strategy::Block(band, group) => {
-            let cells = columns.div_ceil(group);
-            (stack.is_empty() && shaped(rows.div_ceil(band), cells)).then_some(Cells::Blocks {
-                band,
-                group,
-                cells,
-            })
-        }
-    };
-    fits.ok_or_else(|| {
-        format!(
-            "weight_scale is {}, which does not fit {strategy} of a weight of {shape:?}",
-            described(scale)
-        )
-    })
-}
-
+/// What the scales' shape says.
 fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Checked<Strategy> {
     let columns = shape[shape.len() - 1];
     match scale.shape.split_last() {
@@ -80,78 +143,5 @@ fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Checked<Strategy> {
             Ok(Strategy::Group(columns / cells))
         }
         _ => Err(format!("weight_scale is {}, the weight is {shape:?}", described(scale))),
-    }
-}
-
-/// Zero points: a number each in the shape of the scales, or packed down the rows.
-pub(super) fn zero_of(
-    module: &Module<'_, '_>,
-    args: &Args,
-    bits: u32,
-    stream: bool,
-    writer: Writer,
-    shape: &[u64],
-) -> Checked<ZeroKind> {
-    let scale = module.scale()?;
-    let Some((_, zero)) = module.zero else {
-        // Early versions left zero points out where all were zero.
-        return match args.symmetric == Some(false) && writer != Writer::Early {
-            true => {
-                Err("its `weight_zero_point` is missing, although the config says that it is not symmetric"
-                    .into())
-            }
-            false => Ok(ZeroKind::None),
-        };
-    };
-    let packed = matches!(module.form(), Form::Words);
-    match element(zero) {
-        Some(DType::I8) if zero.shape == scale.shape => Ok(ZeroKind::Bytes),
-        Some(dtype @ (DType::F8_E4M3 | DType::F8_E5M2)) if zero.shape == scale.shape => {
-            Ok(ZeroKind::Floats(dtype))
-        }
-        Some(DType::I32) if packed => {
-            let mut expected: Shape = scale.shape.clone();
-            let at = expected.len().saturating_sub(2);
-            let rows = shape[shape.len() - 2];
-            if expected.len() == shape.len() && expected[at] == rows {
-                expected[at] = PackedZeros::words_for(rows, bits, stream);
-            }
-            match expected == zero.shape && expected.len() == shape.len() && scale.shape[at] == rows
-            {
-                true => Ok(ZeroKind::Packed { bits, stream }),
-                false => Err(format!(
-                    "weight_zero_point is {}, expected I32 {expected:?}",
-                    described(zero)
-                )),
-            }
-        }
-        _ => Err(format!(
-            "weight_zero_point is {}, expected I8 {:?}{}",
-            described(zero),
-            scale.shape,
-            if packed { " or packed I32" } else { "" }
-        )),
-    }
-}
-
-/// Which group a column is in: an order must be a list of all of them, and there must be groups.
-pub(super) fn order_of(
-    module: &Module<'_, '_>,
-    args: &Args,
-    cells: Cells,
-    columns: u64,
-) -> Checked<Columns> {
-    let Some((_, order)) = module.order else {
-        let several = matches!(cells, Cells::Rows { cells: 2.., .. });
-        return Ok(if args.ordered && several { Columns::Missing } else { Columns::InOrder });
-    };
-    match (element(order), cells) {
-        (Some(DType::I32), Cells::Rows { .. }) if order.shape[..] == [columns] => {
-            Ok(Columns::Listed)
-        }
-        (_, Cells::Rows { .. }) => {
-            Err(format!("weight_g_idx is {}, expected I32 [{columns}]", described(order)))
-        }
-        _ => Err("weight_g_idx is only defined for groups of columns".to_owned()),
     }
 }

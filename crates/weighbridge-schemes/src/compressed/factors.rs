@@ -143,12 +143,10 @@ impl Order {
         for (column, group) in listed.enumerate() {
             match usize::try_from(group).ok().and_then(|group| seen.get_mut(group)) {
                 Some(seen) => *seen = true,
-                None => {
-                    return Err(format!(
-                        "weight_g_idx[{column}] is {group}, but there are {} groups",
-                        self.groups
-                    ));
-                }
+                None => refuse!(
+                    "weight_g_idx[{column}] is {group}, but there are {} groups",
+                    self.groups
+                ),
             }
             list.push(u64::try_from(group).unwrap_or(0));
         }

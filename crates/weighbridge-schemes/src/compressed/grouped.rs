@@ -1,6 +1,6 @@
 //! Packed integers in groups of columns, as they are.
 
-use super::factors::PackedZeros;
+use super::factors::Zero;
 use super::layout::{Cells, Columns, Kind as Codes, Layout, ZeroKind};
 use super::stated;
 use crate::arithmetic::{copy_rows, first};
@@ -16,37 +16,19 @@ pub(super) struct PackedGroups {
     /// Stored bytes of a row of codes.
     row_bytes: u64,
     scales: usize,
-    zeros: Points,
+    zeros: Zero,
     /// The list of groups, which must be in order.
     order: Option<usize>,
     /// Where the weight's sides are said, in which type, and what they must be.
     stated: Option<(usize, DType, Shape)>,
 }
 
-/// Zero points.
-enum Points {
-    None,
-    /// A signed byte each, in this part.
-    Bytes(usize),
-    Packed(PackedZeros),
-}
-
 impl PackedGroups {
     /// Those of a layout whose tensors are `parts`. `keeps_activations` says that they are not
     /// quantized, which another layout could not say.
-    pub(super) fn of(layout: &Layout, parts: &[Part], keeps_activations: bool) -> Self {
+    pub(super) fn of(layout: &Layout, parts: &[Part], zero: Zero, keeps_activations: bool) -> Self {
         let part = |role: &str| parts.iter().position(|part| part.role == role).unwrap_or(0);
         let (columns, rows) = (layout.columns(), layout.rows());
-        let zeros = match layout.zero {
-            ZeroKind::Bytes => Points::Bytes(part("zero point")),
-            ZeroKind::Packed { bits, stream } => {
-                let (words, part) =
-                    (PackedZeros::words_for(rows, bits, stream), part("zero point"));
-                let cells = layout.cells.across();
-                Points::Packed(PackedZeros { part, bits, stream, rows, words, cells })
-            }
-            ZeroKind::None | ZeroKind::Floats(_) => Points::None,
-        };
         let form = match (layout.codes, layout.cells) {
             _ if !keeps_activations => Err(ACTIVATIONS.to_owned()),
             _ if layout.shape.len() != 2 => Err("it is a stack of matrices".to_owned()),
@@ -61,7 +43,7 @@ impl PackedGroups {
             form,
             row_bytes: layout.row_bytes,
             scales: part("scale"),
-            zeros,
+            zeros: zero,
             order: (layout.order == Columns::Listed).then(|| part("group index")),
             stated: layout.stated.map(|dtype| (part("shape"), dtype, layout.shape.clone())),
         }
@@ -104,11 +86,11 @@ impl GroupedCodes for PackedGroups {
             let in_order = (0..).zip(listed).all(|(column, group)| {
                 u64::try_from(group).is_ok_and(|group| group == column / form.group.max(1))
             });
-            if !is_unset && !in_order {
-                return Err("its columns belong to groups in an order of their own (act order), \
-                            which another layout cannot tell"
-                    .to_owned());
-            }
+            refuse_if!(
+                !is_unset && !in_order,
+                "its columns belong to groups in an order of their own (act order), which another \
+                 layout cannot tell"
+            );
         }
         match (&self.stated, staged.next()) {
             (Some((_, dtype, shape)), Some(bytes)) => match stated::sides(*dtype, bytes.bytes())? {
@@ -138,9 +120,9 @@ impl GroupedCodes for PackedGroups {
                 let width = form.scale_bytes();
                 strip(self.scales, form.groups() * width, ends.map(|end| end * width))
             }
-            (Kind::Zeros, Points::Bytes(part)) => strip(*part, form.groups(), ends),
-            (Kind::Zeros, Points::Packed(zeros)) => zeros.slab(rows),
-            (Kind::Zeros, Points::None) => return,
+            (Kind::Zeros, Zero::Plain(grid)) => strip(grid.part, form.groups(), ends),
+            (Kind::Zeros, Zero::Packed(zeros)) => zeros.slab(rows),
+            (Kind::Zeros, Zero::None | Zero::Floats(_)) => return,
         });
     }
 
@@ -158,13 +140,13 @@ impl GroupedCodes for PackedGroups {
                 }
             }
             (Kind::Scales, _) => copy_rows(&first(staged)?, across * width, out),
-            (Kind::Zeros, Points::None) => out.fill(form.middle()),
-            (Kind::Zeros, Points::Bytes(_)) => {
+            (Kind::Zeros, Zero::None | Zero::Floats(_)) => out.fill(form.middle()),
+            (Kind::Zeros, Zero::Plain(_)) => {
                 copy_rows(&first(staged)?, across, out);
                 // They are signed, and codes are not.
                 out.iter_mut().for_each(|zero| *zero = zero.wrapping_add(form.middle()));
             }
-            (Kind::Zeros, Points::Packed(zeros)) => {
+            (Kind::Zeros, Zero::Packed(zeros)) => {
                 let staged = first(staged)?;
                 for (row, out) in of.rows.clone().zip(out.chunks_exact_mut(across)) {
                     for (group, out) in of.across.clone().zip(out) {

@@ -31,10 +31,7 @@
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 use crate::framework::activation_scales::{ACTIVATIONS, CACHE, OF_ACTIVATIONS, OF_CACHE};
-use crate::framework::{
-    Bids, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, TargetLayout, TensorId,
-    Traces,
-};
+use crate::framework::{Bids, Configs, Evidence, SHARED, Scheme, Sign, Summary, TensorId, Traces};
 
 mod beside;
 mod config;
@@ -60,37 +57,21 @@ const COMPANIONS: [&str; 5] =
     ["weight_scale", "weight_global_scale", "weight_zero_point", "weight_g_idx", "weight_shape"];
 
 impl Scheme for Compressed {
-    fn name(&self) -> &'static str {
-        "compressed"
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        &[config::METHOD]
-    }
-
-    fn config_keys(&self) -> &'static [&'static str] {
-        &[config::EARLY_KEY]
+    facts! {
+        name: "compressed",
+        methods: &[config::METHOD],
+        config_keys: &[config::EARLY_KEY],
+        layouts: &[&target::PackedLayout],
+        traces: Traces {
+            config_keys: &["quantization_config", config::EARLY_KEY, "quantization"],
+            ..SHARED
+        },
+        #[cfg(feature = "encoders")]
+        quantizers: encode::QUANTIZERS,
     }
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         Some((config::sign(configs)?, config::METHOD.name))
-    }
-
-    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
-        &[&target::PackedLayout]
-    }
-
-    fn traces(&self) -> Traces {
-        Traces {
-            config_keys: &["quantization_config", config::EARLY_KEY, "quantization"],
-            files: &[],
-            metadata: &[],
-        }
-    }
-
-    #[cfg(feature = "encoders")]
-    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
-        encode::QUANTIZERS
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

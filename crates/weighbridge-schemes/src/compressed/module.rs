@@ -5,15 +5,16 @@ use std::sync::{Arc, OnceLock};
 use super::config::{Args, Settings, Writer};
 use super::factors::{Arranged, Order, PackedZeros, Zero};
 use super::grouped::{ACTIVATIONS, PackedGroups};
-use super::layout::{self, Cells, Columns, Kind, Layout, ZeroKind};
+use super::layout::{Attempt, Cells, Columns, Kind, Layout, ZeroKind};
 use super::stated::{self, Stated};
 use crate::arithmetic::columns::calibrated;
 use crate::arithmetic::matrix::{
-    Arithmetic, Cell, Choice, Codes, Factors, Grid, Loss, Matrix, Packing, Scales,
+    Arithmetic, Cell, Choice, Codes, FLOATS4, Factors, Grid, Loss, Matrix, Packing, Scales,
 };
-use crate::arithmetic::{FlatCodes, WithCodes, plain};
+use crate::arithmetic::{FlatCodes, WithCodes, plain, six_bits};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
+use crate::framework::parts::{described, parts_of};
 use crate::framework::{Bid, Bids, Evidence, Global, Part, Recipe, StoredTensor, Taker};
 
 /// The tensors of one quantized module.
@@ -74,11 +75,7 @@ impl<'e, 'a> Module<'e, 'a> {
             Some(dtype @ (DType::I64 | DType::I32)) if info.shape[..] == [sides as u64] => {
                 Ok(dtype)
             }
-            _ => Err(format!(
-                "weight_shape is {} {:?}, {sides} integers are expected",
-                info.stored.name(),
-                info.shape
-            )),
+            _ => Err(format!("weight_shape is {}, {sides} integers are expected", described(info))),
         }
     }
 
@@ -102,17 +99,14 @@ impl<'e, 'a> Module<'e, 'a> {
 
     /// All that belongs to it, the codes first.
     fn parts(&self) -> Vec<Part> {
-        let companions = [
+        parts_of([
+            ("weight", Some(self.codes)),
             ("scale", self.scale),
             ("global scale", self.global),
             ("zero point", self.zero),
             ("group index", self.order),
             ("shape", self.shape),
-        ];
-        let mut parts = vec![Part { role: "weight", tensor: self.codes.0 }];
-        let found = companions.into_iter().filter_map(|(role, found)| Some((role, found?.0)));
-        parts.extend(found.map(|(role, tensor)| Part { role, tensor }));
-        parts
+        ])
     }
 
     /// The weight's name, unlike that of a plain weight beside it.
@@ -220,13 +214,14 @@ impl<'e, 'a> Module<'e, 'a> {
     fn try_layout(&self, args: &Args, writer: Writer) -> Result<Layout, String> {
         if let Some(format) = &args.format {
             let format = crate::text::shortened(format, 40);
-            return Err(format!("its format, `{format}`, is not known to this version"));
+            refuse!("its format, `{format}`, is not known to this version");
         }
         self.scale()?;
+        let attempt = Attempt { module: self, args, writer };
         match self.form() {
-            Form::Words => layout::packed_integers(self, args, writer),
-            Form::FloatBytes => layout::packed_floats(self, args),
-            Form::Bytes => layout::bytes(self, args, writer),
+            Form::Words => attempt.packed_integers(),
+            Form::FloatBytes => attempt.packed_floats(),
+            Form::Bytes => attempt.bytes(),
             Form::Unknown => {
                 Err(format!("weight_packed is {}, expected I32 or U8", self.codes.1.stored.name()))
             }
@@ -291,7 +286,7 @@ fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recip
         native: layout.native,
         choice: choice(layout, ordered || settings.are_calibrated(), settings.are_clipped()),
     };
-    let groups = || PackedGroups::of(layout, parts, !settings.quantizes_activations(false));
+    let groups = || PackedGroups::of(layout, parts, zero, !settings.quantizes_activations(false));
     if let Some(dtype) = layout.stated {
         let shape = layout.shape.clone();
         let recipe = Stated { matrix, part: part("shape"), dtype, shape };
@@ -360,22 +355,9 @@ pub(super) fn codes(kind: Kind) -> Codes {
         }
         Kind::Byte => Codes::new(Packing::Bytes, |code| f32::from(code as i8)),
         Kind::Float(dtype) => Codes::new(Packing::Bytes, |code| plain::number(dtype, &[code], 0)),
-        Kind::E2m1 { .. } => Codes::new(Packing::LowNibbles, |code| small_float(code, 3, 1)),
-        Kind::E2m3 => Codes::new(Packing::Stream(6), |code| small_float(code, 5, 3)),
+        Kind::E2m1 { .. } => FLOATS4.clone(),
+        Kind::E2m3 => six_bits::codes(2),
     }
-}
-
-/// A float with two bits of exponent, biased by one, without infinities; `sign` is the place of
-/// its sign and `fraction` the bits of its fraction.
-fn small_float(code: u8, sign: u32, fraction: u32) -> f32 {
-    let magnitude = code & ((1 << sign) - 1);
-    let (exponent, rest) = (magnitude >> fraction, magnitude & ((1 << fraction) - 1));
-    let unit = 1.0 / f32::from(1u8 << fraction);
-    let value = match exponent {
-        0 => f32::from(rest) * unit,
-        exponent => (1.0 + f32::from(rest) * unit) * f32::from(1u8 << (exponent - 1)),
-    };
-    if code >> sign & 1 == 1 { -value } else { value }
 }
 
 #[cfg(test)]
@@ -384,14 +366,14 @@ mod tests {
 
     #[test]
     fn four_bit_floats_are_those_of_the_standard() {
-        let all: Vec<f32> = (0..16).map(|code| small_float(code, 3, 1)).collect();
+        let all = codes(Kind::E2m1 { global: false }).numbers;
         let positive = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
         assert_eq!(all[..8], positive);
-        assert!(all[8..].iter().zip(positive).all(|(a, b)| a.to_bits() == (-b).to_bits()));
+        assert!(all[8..16].iter().zip(positive).all(|(a, b)| a.to_bits() == (-b).to_bits()));
         assert!(
             [(31, 7.5), (8, 1.0), (7, 0.875), (63, -7.5)]
                 .iter()
-                .all(|&(c, v)| small_float(c, 5, 3) == v)
+                .all(|&(c, v)| codes(Kind::E2m3).numbers[c] == v)
         );
     }
 }

@@ -9,6 +9,7 @@
 use super::COMPANIONS;
 use super::module::Module;
 use crate::catalog::Finding;
+use crate::framework::parts::parts_of;
 use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor, TensorId};
 
 /// Refuses a weight whose values are those that a bit mask lets through.
@@ -19,7 +20,7 @@ pub(super) fn bid_for(
     bids: &mut Bids,
 ) {
     let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
-    let Some((values, info)) = find("compressed") else {
+    let Some(values) = find("compressed") else {
         if find("shape").is_some() {
             let message = format!("the values it masks, {name}.compressed, are missing");
             bids.findings.push(Finding::of(&mask.1.name, "orphan", message));
@@ -28,11 +29,10 @@ pub(super) fn bid_for(
     };
     let offsets = find("row_offsets");
     let variant = if offsets.is_some() { "sparse-bitmask" } else { "sparse-24-bitmask" };
-    let mut parts =
-        vec![Part { role: "weight", tensor: values }, Part { role: "mask", tensor: mask.0 }];
-    let others = [("shape", find("shape")), ("row offsets", offsets)];
-    let others = others.into_iter().chain(COMPANIONS.map(|role| (role, find(role))));
-    parts.extend(others.filter_map(|(role, found)| Some(Part { role, tensor: found?.0 })));
+    let own = [("weight", Some(values)), ("mask", Some(mask)), ("shape", find("shape"))];
+    let others = COMPANIONS.map(|role| (role, find(role)));
+    let parts = parts_of(own.into_iter().chain([("row offsets", offsets)]).chain(others));
+    let info = values.1;
     let reason = format!("its format, {variant}, cannot be decoded by this version");
     let bid = Bid::refused(format!("{name}.weight"), info.shape.clone(), parts, &reason);
     bids.refuse(info, "undecodable", Bid { variant: variant.into(), ..bid });

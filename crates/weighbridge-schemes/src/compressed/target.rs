@@ -56,28 +56,13 @@ const FLOATS: SmallFloats = SmallFloats {
 
 /// Settings of four-bit floats.
 fn of_floats(model: &ToLayOut<'_>) -> Json {
-    let format = SMALL_FLOATS;
-    let group = json!({
-        "format": format,
-        "input_activations": null,
-        "output_activations": null,
-        "targets": ["Linear"],
-        "weights": {
-            "actorder": null,
-            "block_structure": null,
-            "dynamic": false,
-            "group_size": 16,
-            "num_bits": 4,
-            "observer": null,
-            "observer_kwargs": {},
-            "scale_dtype": "torch.float8_e4m3fn",
-            "strategy": "tensor_group",
-            "symmetric": true,
-            "type": "float",
-            "zp_dtype": null,
-        },
-    });
-    described(model, format, &json!({ "group_0": group }))
+    let mut group = group((4, Some(16)), true, &json!(["Linear"]));
+    group["format"] = SMALL_FLOATS.into();
+    let weights = &mut group["weights"];
+    weights["scale_dtype"] = "torch.float8_e4m3fn".into();
+    weights["strategy"] = "tensor_group".into();
+    weights["type"] = "float".into();
+    described(model, SMALL_FLOATS, &json!({ "group_0": group }))
 }
 
 /// Settings with these groups.

@@ -108,9 +108,7 @@ pub(super) fn geometry(shape: &[u64], scales: &[u64], hints: Hints) -> Result<Ge
         let block = block.unwrap_or_default();
         format!("scales of shape {scales:?} do not fit a weight of shape {shape:?}{block}")
     };
-    if element_count(scales) == Some(0) {
-        return Err(format!("there are no scales: their shape is {scales:?}"));
-    }
+    refuse_if!(element_count(scales) == Some(0), "there are no scales: their shape is {scales:?}");
     if scales.is_empty() || scales == [1] {
         return Geometry::single(shape).ok_or_else(misfit);
     }
@@ -187,15 +185,14 @@ fn check(side: u64, cells: u64, block: u64, what: &str, fused: bool) -> Result<u
     if cells < needed {
         return Err(mismatch);
     }
-    if fused && what == "rows" {
-        return Err(format!(
-            "{mismatch}: blocks that restart in each tensor-parallel shard, as in the fused \
-             projections of MiMo, cannot be decoded by this version; take a checkpoint whose \
-             projections are not fused"
-        ));
-    }
+    refuse_if!(
+        fused && what == "rows",
+        "{mismatch}: blocks that restart in each tensor-parallel shard, as in the fused \
+         projections of MiMo, cannot be decoded by this version; take a checkpoint whose \
+         projections are not fused"
+    );
     if let Some(other) = powers_of_two(side, cells).next() {
-        return Err(format!("{mismatch}; blocks of {other} would fit"));
+        refuse!("{mismatch}; blocks of {other} would fit");
     }
     let units = [2u64, 4, 8, 16];
     let padded = units.iter().any(|&unit| needed.checked_next_multiple_of(unit) == Some(cells));
@@ -217,12 +214,11 @@ fn derived(side: u64, cells: u64, what: &str, fused: bool) -> Result<u64, String
     if cells == side {
         return Ok(1);
     }
-    if fused && what == "rows" {
-        return Err(format!(
-            "{cells} cells for {side} rows of what may be projections fused from several shards, \
-             as in MiMo: the block size is not certain; {HINT}"
-        ));
-    }
+    refuse_if!(
+        fused && what == "rows",
+        "{cells} cells for {side} rows of what may be projections fused from several shards, as in \
+         MiMo: the block size is not certain; {HINT}"
+    );
     let even = side.is_multiple_of(cells).then_some(side / cells).filter(|&block| block > 0);
     let mut found: Vec<u64> = powers_of_two(side, cells).chain(even).collect();
     found.sort_unstable();

@@ -31,13 +31,14 @@ use crate::arithmetic::matrix::{
     Arithmetic, Choice, Codes, Factors, Loss, Matrix, Packing, Scales, scale_of,
 };
 use crate::arithmetic::plain;
+use crate::arithmetic::swizzle::Tiles;
+use crate::arithmetic::tiled_scales::TiledScales;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::framework::conventions::comfy::UNREADABLE;
 use crate::framework::conventions::modelopt;
 use crate::framework::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Quantizer, Recipe, Scheme, Sign,
-    StoredTensor, Summary, Traces,
+    Bid, Bids, Configs, Evidence, Part, Recipe, Scheme, Sign, StoredTensor, Summary,
 };
 use crate::text::shortened;
 
@@ -54,40 +55,25 @@ use self::comfy::Comfy;
 use geometry::{Geometry, Hints, geometry};
 use names::{module_of, scales_of};
 use settings::Settings;
-use tiled::Tiled;
+use tiled::tiles_of;
 
 /// The scheme.
 pub struct Fp8;
 
 impl Scheme for Fp8 {
-    fn name(&self) -> &'static str {
-        "fp8"
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        settings::METHODS
-    }
-
-    fn config_files(&self) -> &'static [ConfigFile] {
-        &[modelopt::FILE]
-    }
-
-    fn layer_formats(&self) -> &'static [&'static str] {
-        &comfy::FORMATS
+    facts! {
+        name: "fp8",
+        methods: settings::METHODS,
+        config_files: &[modelopt::FILE],
+        layer_formats: &comfy::FORMATS,
+        traces: modelopt::TRACES,
+        #[cfg(feature = "encoders")]
+        quantizers: encode::QUANTIZERS,
     }
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         let mistral = || settings::is_mistral(configs).then_some((Sign::Settings, self.name()));
         modelopt::implied_method(configs).or_else(mistral)
-    }
-
-    fn traces(&self) -> Traces {
-        modelopt::TRACES
-    }
-
-    #[cfg(feature = "encoders")]
-    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
-        encode::QUANTIZERS
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
@@ -121,7 +107,7 @@ enum Layout {
     /// In a grid.
     Grid(Geometry),
     /// In tiles, for every 32 columns.
-    Tiled(Tiled),
+    Tiled(Tiles),
 }
 
 /// A weight whose evidence agrees.
@@ -179,32 +165,28 @@ impl<'a> Model<'_, 'a> {
         }
         let codes = self.codes_of(info, format)?;
         let (ending, scale) = match scales {
-            [] => {
-                return Err(
-                    "the config says that weights are FP8 with scales, but this one has none; \
-                fetch the file that holds them"
-                        .to_owned(),
-                );
-            }
+            [] => refuse!(
+                "the config says that weights are FP8 with scales, but this one has none; fetch \
+                 the file that holds them"
+            ),
             [(ending, (_, scale))] => (*ending, *scale),
-            [(_, (_, first)), (_, (_, second)), ..] => {
-                return Err(format!(
-                    "it has two scales, {} and {}, but only one is expected",
-                    first.name, second.name
-                ));
-            }
+            [(_, (_, first)), (_, (_, second)), ..] => refuse!(
+                "it has two scales, {} and {}, but only one is expected",
+                first.name,
+                second.name
+            ),
         };
         let scale_type = scale_type(scale)?;
-        if self.evidence.beside(&info.name, "_scale_2").is_some() {
-            return Err("its scales are scaled themselves (weight_scale_2): 8-bit floats with \
-                two levels of scales cannot be decoded by this version"
-                .to_owned());
-        }
+        refuse_if!(
+            self.evidence.beside(&info.name, "_scale_2").is_some(),
+            "its scales are scaled themselves (weight_scale_2): 8-bit floats with two levels of \
+             scales cannot be decoded by this version"
+        );
         let comfy =
             format.is_some() || ending == ".scale_weight" || self.comfy.is_marked(&info.name);
         let layout = match format {
             Some("mxfp8") if scale_type == DType::F8_E8M0 => {
-                Layout::Tiled(Tiled::of(&info.shape, &scale.shape)?)
+                Layout::Tiled(tiles_of(&info.shape, &scale.shape)?)
             }
             Some("mxfp8") => return Err("its scales should be E8M0 for MXFP8".to_owned()),
             _ => {
@@ -378,15 +360,18 @@ impl Agreed {
     }
 
     fn matrix(self, shape: &[u64]) -> Matrix {
-        let (codes, loss) = (self.codes, self.loss());
+        let (codes, dtype, loss) = (self.codes, self.scale_type, self.loss());
         let steps = self.scale_rounded.then_some(self.native);
         let (columns, group, factors): (_, _, Box<dyn Factors>) = match self.layout {
             Layout::Grid(geometry) => {
-                let grid = geometry.grid(1, self.scale_type);
+                let grid = geometry.grid(1, dtype);
                 let [columns, group] = geometry.columns();
                 (columns, group, Box::new(Scales { steps, ..Scales::plain(grid) }))
             }
-            Layout::Tiled(tiled) => (plain::columns(shape), tiled::GROUP, Box::new(tiled)),
+            Layout::Tiled(tiles) => {
+                let scales = TiledScales { tiles, dtype, has_global: false, steps: None };
+                (plain::columns(shape), tiled::GROUP, Box::new(scales))
+            }
         };
         Matrix {
             codes: Codes::new(Packing::Bytes, |code| scale_of(codes, &[code], 0)),

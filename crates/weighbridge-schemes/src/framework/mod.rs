@@ -13,12 +13,17 @@ pub(crate) mod conventions;
 mod encoder;
 mod endings;
 mod evidence;
+#[macro_use]
+mod facts;
 mod importance;
 pub(crate) mod match_budget;
 mod method;
 mod origins;
+pub(crate) mod parts;
 mod quantizer;
 pub(crate) mod recipe;
+#[macro_use]
+mod refusal;
 mod registry;
 pub(crate) mod repack;
 mod scheme;

@@ -108,10 +108,11 @@ impl Scaled {
     fn decode_as<T: Number>(
         &self,
         staged: &[Staged<'_>],
-        elements: &Range<u64>,
+        elements: Range<u64>,
         mut out: &mut [T],
     ) -> Result<()> {
-        for BlockStretch { bytes, first, count, factor } in self.stretches(staged, elements)? {
+        let of = Portion { staged, elements };
+        for BlockStretch { bytes, first, count, factor } in self.stretches(&of)? {
             let (row, rest) = out.split_at_mut(count);
             self.blocks.decode_by(bytes, first, row, |blocks, out| {
                 nvfp4_times(simd::level(), blocks, factor.unwrap_or(1.0), out);
@@ -130,7 +131,7 @@ impl Recipe for Scaled {
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        in_type_of!(out, self.decode_as(staged, &elements, out))
+        in_type_of!(out, self.decode_as(staged, elements, out))
     }
 
     fn origins(&self) -> Option<&dyn Origins> {
@@ -336,10 +337,10 @@ mod tests {
                 let staged = [&bytes[first / BLOCK * 36..], scales].map(Staged::over);
                 let range = &(first as u64..(first + expected.len()) as u64);
                 let mut out = vec![f32::NAN; expected.len()];
-                of.decode_as(&staged, range, &mut out).unwrap();
+                of.decode_as(&staged, range.clone(), &mut out).unwrap();
                 assert_eq!(out, expected, "{first}..{end}");
                 let mut out = vec![half::f16::NAN; expected.len()];
-                of.decode_as(&staged, range, &mut out).unwrap();
+                of.decode_as(&staged, range.clone(), &mut out).unwrap();
                 assert!(out.iter().zip(expected).all(|(o, e)| *o == half::f16::from_f32(e)));
             }
         }

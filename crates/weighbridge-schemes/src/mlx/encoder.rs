@@ -46,13 +46,11 @@ impl Encoder for MlxEncoder {
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let Kind { mode, bits, group } = self.kind;
         let ([.., columns], Some(prefix)) = (shape, module_of(name, "weight")) else {
-            return Err("it is not called `weight`, or has no dimensions".to_owned());
+            refuse!("it is not called `weight`, or has no dimensions")
         };
         let elements = element_count(shape).filter(|elements| *elements > 0);
         elements.ok_or_else(|| format!("its shape is {shape:?}"))?;
-        if columns % group != 0 {
-            return Err(format!("its rows of {columns} are no whole groups of {group}"));
-        }
+        refuse_if!(columns % group != 0, "its rows of {columns} are no whole groups of {group}");
         let tensor = |end: &str, dtype, per_row, bytes| {
             let sides =
                 shape[..shape.len() - 1].iter().copied().chain([per_row]).collect::<Shape>();

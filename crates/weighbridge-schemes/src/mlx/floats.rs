@@ -12,6 +12,7 @@
 
 use super::kind::Mode;
 use crate::arithmetic::magnitude::largest_magnitude;
+use crate::arithmetic::matrix::rounded;
 use crate::arithmetic::precision::{Brain, Half, Precision};
 use crate::dtype::DType;
 use crate::simd::small_floats::{e4m3, e8m0};
@@ -83,7 +84,7 @@ fn nvfp4(
     nearest: impl Fn(f32) -> f32 + Copy,
 ) {
     groups::<16, 8>(values, codes, scales, |group, out| {
-        let scale = to_e4m3(rounded(dtype, largest_magnitude(group) / LARGEST_E2M1));
+        let scale = to_e4m3(rounded(Some(dtype), largest_magnitude(group) / LARGEST_E2M1));
         match scale {
             0 => out.fill(0),
             _ => to_nibbles(group, out, e4m3(scale), nearest),
@@ -119,7 +120,7 @@ fn to_e2m1(value: f32) -> u8 {
 
 /// The byte of the power of two by which a group is divided.
 fn power(dtype: DType, largest: f32, of_codes: f32) -> u8 {
-    let ratio = rounded(dtype, largest / of_codes);
+    let ratio = rounded(Some(dtype), largest / of_codes);
     if ratio == 0.0 {
         return 127;
     }
@@ -128,13 +129,4 @@ fn power(dtype: DType, largest: f32, of_codes: f32) -> u8 {
     let is_between = bits & ((1 << 52) - 1) != 0;
     let exponent = (bits >> 52) + u64::from(is_between);
     u8::try_from(exponent.saturating_sub(1023 - 127)).unwrap_or(254)
-}
-
-/// A number in the type of a weight.
-fn rounded(dtype: DType, number: f32) -> f32 {
-    match dtype {
-        DType::BF16 => Brain::round(number),
-        DType::F16 => Half::round(number),
-        _ => number,
-    }
 }

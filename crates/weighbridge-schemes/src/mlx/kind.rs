@@ -13,13 +13,8 @@ pub(super) enum Mode {
 
 impl Mode {
     pub(super) fn of(name: &str) -> Option<Self> {
-        match name {
-            "affine" => Some(Self::Affine),
-            "mxfp4" => Some(Self::Mxfp4),
-            "mxfp8" => Some(Self::Mxfp8),
-            "nvfp4" => Some(Self::Nvfp4),
-            _ => None,
-        }
+        let all = [Self::Affine, Self::Mxfp4, Self::Mxfp8, Self::Nvfp4];
+        all.into_iter().find(|mode| mode.name() == name)
     }
 
     /// What configs call it.

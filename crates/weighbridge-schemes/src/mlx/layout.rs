@@ -5,7 +5,8 @@ use super::recipe;
 use super::settings::{Says, Settings};
 use crate::catalog::{Finding, Shape, TensorInfo};
 use crate::dtype::{DType, StoredType};
-use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor, TensorId};
+use crate::framework::parts::{described, parts_of};
+use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor};
 
 /// The sides of one packed weight, once all evidence agrees.
 #[derive(Debug)]
@@ -77,16 +78,14 @@ impl<'a> Group<'a> {
         }
     }
 
-    fn parts(&self, weight: TensorId) -> Vec<Part> {
-        let beside = [
+    fn parts(&self, weight: StoredTensor<'a>) -> Vec<Part> {
+        parts_of([
+            ("weight", Some(weight)),
             ("scales", self.scales),
             ("biases", self.biases),
             ("biases", self.qbiases),
             ("global_scale", self.global),
-        ];
-        let beside = beside.into_iter().filter_map(|(role, found)| Some((role, found?.0)));
-        let all = std::iter::once(("weight", weight)).chain(beside);
-        all.map(|(role, tensor)| Part { role, tensor }).collect()
+        ])
     }
 
     /// Whether anything but the weight indicates MLX.
@@ -123,7 +122,7 @@ pub(super) fn bid_for<'a>(
         return;
     }
     let says = settings.layer(prefix.trim_end_matches('.'));
-    let parts = group.parts(id);
+    let parts = group.parts((id, weight));
     match layout_of(&group, &says, &|| evidence.chosen(&weight.name)) {
         Ok(layout) => bids.weights.push(Bid {
             name: weight.name.to_string(),
@@ -165,29 +164,31 @@ type Ask<'a> = &'a dyn Fn() -> Option<&'a str>;
 
 fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, String> {
     let weight = group.weight;
-    if weight.stored != DType::U32.into() {
-        return Err(format!("the weight is {}, U32 is expected", weight.stored.name()));
-    }
+    refuse_if!(
+        weight.stored != DType::U32.into(),
+        "the weight is {}, U32 is expected",
+        weight.stored.name()
+    );
     let (_, scales) = group.scales.ok_or("its `scales` are missing")?;
     let [outer @ .., words] = &weight.shape[..] else {
-        return Err("the weight has no dimensions, two or more are expected".into());
+        refuse!("the weight has no dimensions, two or more are expected")
     };
     let ([.., rows], Some(cells)) = (outer, scales.shape.last()) else {
-        return Err(format!(
-            "the weight has shape {:?}, two or more dimensions are expected",
-            weight.shape
-        ));
+        refuse!("the weight has shape {:?}, two or more dimensions are expected", weight.shape)
     };
     let (rows, words, cells) = (*rows, *words, *cells);
-    if scales.shape.len() != weight.shape.len() || !scales.shape.starts_with(outer) {
-        return Err(format!(
-            "scales have shape {:?}, the weight has {:?}: only the last dimension may differ",
-            scales.shape, weight.shape
-        ));
-    }
-    if weight.elements() == 0 || cells == 0 {
-        return Err(format!("weight {:?} and scales {:?} are empty", weight.shape, scales.shape));
-    }
+    refuse_if!(
+        scales.shape.len() != weight.shape.len() || !scales.shape.starts_with(outer),
+        "scales have shape {:?}, the weight has {:?}: only the last dimension may differ",
+        scales.shape,
+        weight.shape
+    );
+    refuse_if!(
+        weight.elements() == 0 || cells == 0,
+        "weight {:?} and scales {:?} are empty",
+        weight.shape,
+        scales.shape
+    );
     let stored = scale_type(scales)?;
     let affine = stored != DType::U8;
     check_biases(group, scales, affine)?;
@@ -227,15 +228,12 @@ fn check_biases(group: &Group<'_>, scales: &TensorInfo, affine: bool) -> Result<
         (biases, qbiases, true) => biases.or(qbiases),
     };
     let (_, biases) = biases.ok_or("its `biases` are missing")?;
-    if biases.shape != scales.shape || biases.stored != scales.stored {
-        return Err(format!(
-            "biases are {} {:?}, scales {} {:?}: they must have the same type and shape",
-            biases.stored.name(),
-            biases.shape,
-            scales.stored.name(),
-            scales.shape
-        ));
-    }
+    refuse_if!(
+        biases.shape != scales.shape || biases.stored != scales.stored,
+        "biases are {}, scales {}: they must have the same type and shape",
+        described(biases),
+        described(scales)
+    );
     Ok(())
 }
 
@@ -283,8 +281,7 @@ fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
             .to_lowercase()
         }
     };
-    let scales = group.scales.map(|(_, scales)| scales);
-    let stored = scales.map_or(String::new(), |s| format!("{} {:?}", s.stored.name(), s.shape));
+    let stored = group.scales.map_or_else(String::new, |(_, scales)| described(scales));
     let one = |kind: &Kind| {
         let columns = kind.columns(*weight.shape.last().unwrap_or(&0)).unwrap_or(0);
         format!("{kind} {:?}", shape_of(weight, columns))
@@ -303,19 +300,15 @@ fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
 /// Whether there is a global scale, and if so whether each stacked matrix has its own.
 fn global_scale(group: &Group<'_>, kind: Kind) -> Result<Option<bool>, String> {
     let Some((_, global)) = group.global else { return Ok(None) };
-    if kind.mode != Mode::Nvfp4 {
-        return Err(format!("it has a `global_scale`, which {kind} does not use"));
-    }
+    refuse_if!(kind.mode != Mode::Nvfp4, "it has a `global_scale`, which {kind} does not use");
     let shape = &group.weight.shape;
     let experts = &shape[..shape.len() - 2];
     let single = global.elements() == 1 && experts.iter().product::<u64>() == 1;
     let of_each = !experts.is_empty() && global.shape[..] == *experts;
-    if global.stored != DType::F32.into() || !(single || of_each) {
-        return Err(format!(
-            "global_scale is {} {:?}, F32 {experts:?} is expected",
-            global.stored.name(),
-            global.shape
-        ));
-    }
+    refuse_if!(
+        global.stored != DType::F32.into() || !(single || of_each),
+        "global_scale is {}, F32 {experts:?} is expected",
+        described(global)
+    );
     Ok(Some(of_each))
 }

@@ -39,9 +39,7 @@ use crate::arithmetic::matrix::{
 };
 use crate::arithmetic::plain;
 use crate::dtype::DType;
-use crate::framework::{
-    Bids, Configs, Evidence, Method, Quantizer, Recipe, Scheme, Sign, Summary, Traces,
-};
+use crate::framework::{Bids, Configs, Evidence, Recipe, SHARED, Scheme, Sign, Summary, Traces};
 
 mod affine;
 mod decoding;
@@ -64,26 +62,17 @@ use settings::{KEY, Settings};
 pub struct Mlx;
 
 impl Scheme for Mlx {
-    fn name(&self) -> &'static str {
-        "mlx"
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        &settings::METHODS
+    facts! {
+        name: "mlx",
+        methods: &settings::METHODS,
+        traces: Traces { config_keys: &["quantization_config", "quantization"], ..SHARED },
+        #[cfg(feature = "encoders")]
+        quantizers: quantizers::ALL,
     }
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         let is_there = settings::is_there(configs);
         is_there.then_some((Sign::Key, self.name()))
-    }
-
-    fn traces(&self) -> Traces {
-        Traces { config_keys: &["quantization_config", "quantization"], files: &[], metadata: &[] }
-    }
-
-    #[cfg(feature = "encoders")]
-    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
-        quantizers::ALL
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

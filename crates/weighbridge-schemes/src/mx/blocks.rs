@@ -8,6 +8,7 @@ use super::{GPT_OSS, GROUP};
 use crate::arithmetic::matrix::FLOATS4;
 use crate::catalog::{Finding, Shape, TensorInfo, element_count};
 use crate::dtype::DType;
+use crate::framework::parts::{described, parts_of};
 use crate::framework::{Bid, Bids, Evidence, Part, Recipe, TensorId};
 
 /// Whose names a weight has.
@@ -38,8 +39,7 @@ pub(super) fn bid_for(
     if !is_u8 || (scales.is_none() && info.shape.last() != Some(&(GROUP / 2))) {
         return false;
     }
-    let mut parts = vec![Part { role: "blocks", tensor: id }];
-    parts.extend(scales.map(|(tensor, _)| Part { role: "scales", tensor }));
+    let parts = parts_of([("blocks", Some((id, info))), ("scales", scales)]);
     let native = evidence.model_dtype().unwrap_or(DType::BF16);
     match understood(info, scales.map(|(_, info)| info)) {
         Ok(sides) => bids.weights.push(bid_of(name, names, sides, native, parts)),
@@ -70,19 +70,15 @@ fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
 fn understood(blocks: &TensorInfo, scales: Option<&TensorInfo>) -> Result<[u64; 3], String> {
     let scales = scales.ok_or("its scales are missing")?;
     let &[matrices, rows, groups, bytes] = &blocks.shape[..] else {
-        return Err(format!("blocks have shape {:?}, four dimensions are expected", blocks.shape));
+        refuse!("blocks have shape {:?}, four dimensions are expected", blocks.shape)
     };
-    if bytes != GROUP / 2 {
-        return Err(format!("blocks have {bytes} bytes, 16 are expected"));
-    }
+    refuse_if!(bytes != GROUP / 2, "blocks have {bytes} bytes, 16 are expected");
     let byte_scales = [Some(DType::U8), Some(DType::F8_E8M0)].contains(&scales.stored.element());
-    if scales.shape[..] != [matrices, rows, groups] || !byte_scales {
-        return Err(format!(
-            "scales are {} {:?}, expected U8 [{matrices}, {rows}, {groups}]",
-            scales.stored.name(),
-            scales.shape
-        ));
-    }
+    refuse_if!(
+        scales.shape[..] != [matrices, rows, groups] || !byte_scales,
+        "scales are {}, expected U8 [{matrices}, {rows}, {groups}]",
+        described(scales)
+    );
     let columns = groups.checked_mul(GROUP).ok_or("blocks are too many")?;
     // A stack of no matrices may state any sides; a single matrix of them must still be countable.
     element_count(&[rows, columns]).ok_or("blocks are too many")?;

@@ -41,16 +41,10 @@ const LEFT_OUT: [&str; 4] =
     ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"];
 
 impl Quantizer for GptOss {
-    fn name(&self) -> &'static str {
-        "mxfp4-gpt-oss"
-    }
-
-    fn about(&self) -> &'static str {
-        "4-bit floats, a power of two for every 32, for the stacked experts of gpt-oss"
-    }
-
-    fn types(&self) -> Vec<StoredType> {
-        vec![DType::U8.into()]
+    facts! {
+        name: "mxfp4-gpt-oss",
+        about: "4-bit floats, a power of two for every 32, for the stacked experts of gpt-oss",
+        types: vec![DType::U8.into()],
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
@@ -95,9 +89,7 @@ impl Encoder for GptOss {
     }
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
-        let &[experts, inner, outer] = shape else {
-            return Err("it is no stack of matrices".to_owned());
-        };
+        let &[experts, inner, outer] = shape else { refuse!("it is no stack of matrices") };
         if inner == 0 || outer == 0 || inner % GROUP != 0 {
             return Err(format!("its columns of {inner} are no whole groups of {GROUP}"));
         }

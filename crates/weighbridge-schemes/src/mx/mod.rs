@@ -26,9 +26,7 @@
 
 use crate::dtype::DType;
 use crate::framework::conventions::modelopt;
-use crate::framework::{
-    Bids, ConfigFile, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, Traces,
-};
+use crate::framework::{Bids, Configs, Evidence, Method, Scheme, Sign, Summary};
 
 mod blocks;
 mod encode;
@@ -45,29 +43,17 @@ const GPT_OSS: &str = "mxfp4";
 const GROUP: u64 = 32;
 
 impl Scheme for Mx {
-    fn name(&self) -> &'static str {
-        "mx"
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        const { &[Method::named(GPT_OSS), Method::named(packed::QUARK), modelopt::METHOD] }
-    }
-
-    fn config_files(&self) -> &'static [ConfigFile] {
-        &[modelopt::FILE]
+    facts! {
+        name: "mx",
+        methods: const { &[Method::named(GPT_OSS), Method::named(packed::QUARK), modelopt::METHOD] },
+        config_files: &[modelopt::FILE],
+        traces: modelopt::TRACES,
+        #[cfg(feature = "encoders")]
+        quantizers: &[&encode::GptOss],
     }
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         modelopt::implied_method(configs)
-    }
-
-    fn traces(&self) -> Traces {
-        modelopt::TRACES
-    }
-
-    #[cfg(feature = "encoders")]
-    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
-        &[&encode::GptOss]
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::GROUP;
-use crate::arithmetic::matrix::{
-    Arithmetic, Choice, Codes, FLOATS4, Grid, Loss, Matrix, Packing, Scales,
-};
-use crate::arithmetic::{FlatCodes, WithCodes};
+use crate::arithmetic::matrix::{Arithmetic, Choice, Codes, FLOATS4, Grid, Loss, Matrix, Scales};
+use crate::arithmetic::{FlatCodes, WithCodes, six_bits};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::framework::{Bid, Bids, Evidence, NOT_MOVED, Part, Recipe, Taker, TensorId};
+use crate::framework::parts::{described, parts_of};
+use crate::framework::{
+    Bid, Bids, Evidence, NOT_MOVED, Part, Recipe, StoredTensor, Taker, TensorId,
+};
 use crate::text::escaped;
 
 /// Bids for a weight with E8M0 scales beside it.
@@ -26,17 +27,16 @@ pub(super) fn bid_for(
     if ![DType::U8, DType::I8, DType::F4].contains(&stored) {
         return;
     }
-    let Some((scale_id, scale)) = scale_of_weight(evidence, info, stored) else {
+    let Some(scale) = scale_of_weight(evidence, info, stored) else {
         let in_band = quark.is_some_and(|quark| quark.in_band);
         if in_band && stored == DType::U8 && info.name.ends_with(".weight") {
             refuse_in_band(id, info, bids);
         }
         return;
     };
-    let parts =
-        vec![Part { role: "weight", tensor: id }, Part { role: "scales", tensor: scale_id }];
+    let parts = parts_of([("weight", Some((id, info))), ("scales", Some(scale))]);
     let native = evidence.model_dtype().unwrap_or(DType::BF16);
-    let bid = match understood(info, stored, scale, quark) {
+    let bid = match understood(info, stored, scale.1, quark) {
         Ok((kind, shape)) => {
             let columns = shape.last().copied().unwrap_or(1);
             let steps = quark.map(|_| native);
@@ -64,7 +64,7 @@ fn scale_of_weight<'a>(
     evidence: &Evidence<'a>,
     info: &TensorInfo,
     stored: DType,
-) -> Option<(TensorId, &'a TensorInfo)> {
+) -> Option<StoredTensor<'a>> {
     let name = &info.name;
     if evidence.find(&format!("{name}_scale_2")).is_some() {
         return None;
@@ -103,23 +103,9 @@ impl Kind {
     fn codes(self) -> Codes {
         match self {
             Self::Fp4 => FLOATS4.clone(),
-            Self::Fp6 { exponent } => Codes::new(Packing::Stream(6), |code| fp6(exponent, code)),
+            Self::Fp6 { exponent } => six_bits::codes(exponent),
         }
     }
-}
-
-/// The number of a six-bit float: a sign, `exponent_bits` bits of exponent, the rest mantissa. There
-/// is neither infinity nor NaN.
-fn fp6(exponent_bits: u32, code: u8) -> f32 {
-    let mantissa_bits = 5 - exponent_bits;
-    let bias = (1 << (exponent_bits - 1)) - 1;
-    let exponent = i32::from(code & 31) >> mantissa_bits;
-    let mantissa = f32::from(code & ((1 << mantissa_bits) - 1)) / (1u32 << mantissa_bits) as f32;
-    let size = match exponent {
-        0 => mantissa * 2f32.powi(1 - bias),
-        _ => (1.0 + mantissa) * 2f32.powi(exponent - bias),
-    };
-    if code & 32 == 0 { size } else { -size }
 }
 
 fn understood(
@@ -131,7 +117,7 @@ fn understood(
     let (Some((&last, front)), Some((&cells, scale_front))) =
         (info.shape.split_last(), scale.shape.split_last())
     else {
-        return Err("it has no dimensions".to_owned());
+        refuse!("it has no dimensions")
     };
     let columns = cells.checked_mul(GROUP).ok_or("its scales are too many")?;
     // Elements, for a type that counts them; else bytes.
@@ -142,17 +128,12 @@ fn understood(
     let kind = match front == scale_front && front.len() < 3 && !front.is_empty() {
         true if last == four => Kind::Fp4,
         true if Some(last) == six && stored == DType::U8 => six_bits(quark)?,
-        _ => {
-            return Err(format!(
-                "{} is {} {:?}; for {} {:?}, MXFP4 has a scale for every 16 bytes of a row, MXFP6 \
-                 for every 24",
-                escaped(&scale.name),
-                scale.stored.name(),
-                scale.shape,
-                info.stored.name(),
-                info.shape,
-            ));
-        }
+        _ => refuse!(
+            "{} is {}; for {}, MXFP4 has a scale for every 16 bytes of a row, MXFP6 for every 24",
+            escaped(&scale.name),
+            described(scale),
+            described(info)
+        ),
     };
     if quark.is_some_and(|quark| quark.e5m3) {
         return Err("Quark's scales of format e5m3 cannot be decoded by this version".to_owned());
@@ -231,8 +212,7 @@ fn refuse_in_band(id: TensorId, info: &TensorInfo, bids: &mut Bids) {
     bids.refuse_tensor(info, vec![Part { role: "weight", tensor: id }], reason);
 }
 
-/// Rows of codes with a scale for every 32; scales are part 1.
-/// The same with its codes, which are of four bits and have no scale but their powers of two.
+/// A recipe with its codes, which are of four bits and have no scale but their powers of two.
 pub(super) fn with_codes(recipe: Matrix, shape: &[u64]) -> WithCodes<Matrix, FlatCodes> {
     let codes = FlatCodes {
         kept_from: Some((Taker::Layout, NOT_MOVED)),
@@ -241,6 +221,7 @@ pub(super) fn with_codes(recipe: Matrix, shape: &[u64]) -> WithCodes<Matrix, Fla
     WithCodes { recipe, codes }
 }
 
+/// Rows of codes with a scale for every 32; scales are part 1.
 pub(super) fn rows_of_codes(
     codes: Codes,
     columns: u64,
@@ -258,20 +239,5 @@ pub(super) fn rows_of_codes(
         arithmetic: Arithmetic::Times,
         native,
         choice: Choice::Nearest(Loss::of_powers(highest)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Ends and middle of both six-bit floats, from the OCP specification of MX formats.
-    #[test]
-    fn six_bit_floats_are_those_of_the_specification() {
-        let e2m3 = [(0, 0.0), (1, 0.125), (7, 0.875), (8, 1.0), (31, 7.5), (33, -0.125)];
-        let e3m2 = [(0, 0.0), (1, 0.0625), (3, 0.1875), (4, 0.25), (31, 28.0), (63, -28.0)];
-        e2m3.iter().for_each(|&(code, number)| assert_eq!(fp6(2, code), number));
-        e3m2.iter().for_each(|&(code, number)| assert_eq!(fp6(3, code), number));
-        assert!(fp6(2, 32).is_sign_negative() && fp6(2, 32) == 0.0);
     }
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::GROUP;
+use super::target::{ALGORITHM, producer};
 use crate::arithmetic::decode_again::{Coded, scaled};
 use crate::arithmetic::group_codes::{largest, nibbles};
 use crate::arithmetic::matrix::{Arithmetic, FLOATS4};
@@ -33,21 +34,11 @@ use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
 /// The way to store a model.
 pub(super) struct ModelOpt;
 
-/// What ModelOpt calls it, and its version that writes this.
-const ALGORITHM: &str = "W4A16_NVFP4";
-const VERSION: &str = "0.47.0";
-
 impl Quantizer for ModelOpt {
-    fn name(&self) -> &'static str {
-        "nvfp4-modelopt"
-    }
-
-    fn about(&self) -> &'static str {
-        "4-bit floats, a scale for every 16 columns and one for all (ModelOpt W4A16_NVFP4)"
-    }
-
-    fn types(&self) -> Vec<StoredType> {
-        [DType::U8, DType::F8_E4M3, DType::F32].map(Into::into).to_vec()
+    facts! {
+        name: "nvfp4-modelopt",
+        about: "4-bit floats, a scale for every 16 columns and one for all (ModelOpt W4A16_NVFP4)",
+        types: [DType::U8, DType::F8_E4M3, DType::F32].map(Into::into).to_vec(),
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
@@ -107,10 +98,6 @@ fn section(excluded: &[String]) -> Json {
     })
 }
 
-fn producer() -> Json {
-    json!({ "name": modelopt::METHOD.name, "version": VERSION })
-}
-
 /// ModelOpt's own file.
 fn file(excluded: &[String]) -> Result<Vec<u8>> {
     let quantization = json!({
@@ -140,9 +127,7 @@ impl Encoder for Nvfp4Encoder {
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
-        if columns % GROUP != 0 {
-            return Err(format!("its rows of {columns} are no whole groups of {GROUP}"));
-        }
+        refuse_if!(columns % GROUP != 0, "its rows of {columns} are no whole groups of {GROUP}");
         let tensor = |end: &str, dtype: DType, shape: &[u64], groups| {
             EncodedTensor::of(format!("{name}{end}"), dtype, shape, groups)
         };

@@ -14,7 +14,7 @@
 
 use serde_json::Value as Json;
 
-use super::sides::Stored;
+use super::sides::Sides;
 use super::{Candidate, Refusal};
 use crate::catalog::{Metadata, Value};
 use crate::framework::Evidence;
@@ -58,8 +58,8 @@ impl Layout {
         self.swizzled
     }
 
-    fn fits(self, stored: &Stored) -> bool {
-        if self.swizzled { stored.fits_tiles() } else { stored.fits_rows() }
+    fn fits(self, sides: &Sides) -> bool {
+        if self.swizzled { sides.fits_tiles() } else { sides.fits_rows() }
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn decide(
     evidence: &Evidence<'_>,
     files: &Files,
     found: &Candidate<'_>,
-    stored: &Stored,
+    sides: &Sides,
 ) -> Result<Layout, Refusal> {
     let undecodable = |reason: String| ("undecodable", reason);
     let file = files.of_weight(found);
@@ -84,7 +84,7 @@ pub(super) fn decide(
         }
         (Described::No, false) => (&ALL, "nothing beside the weight excludes"),
     };
-    let left: Vec<Layout> = said.iter().copied().filter(|one| one.fits(stored)).collect();
+    let left: Vec<Layout> = said.iter().copied().filter(|one| one.fits(sides)).collect();
     match left[..] {
         [one] => Ok(one),
         [] => Err(undecodable(format!(

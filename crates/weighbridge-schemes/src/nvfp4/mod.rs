@@ -36,24 +36,24 @@ use crate::arithmetic::matrix::{
     Arithmetic, Cell, Choice, Codes, E2M1, Factors, Grid, Loss, Matrix, Packing, Scales,
 };
 use crate::arithmetic::swizzle::Tiles;
+use crate::arithmetic::tiled_scales::TiledScales;
 use crate::arithmetic::{FlatCodes, WithCodes};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 use crate::framework::conventions::{comfy, modelopt};
+use crate::framework::parts::parts_of;
 use crate::framework::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Global, Method, NOT_MOVED, Part, Quantizer, Recipe,
-    Scheme, Sign, StoredTensor, Summary, Taker, TargetLayout, TensorId, Traces,
+    Bid, Bids, Configs, Evidence, Global, NOT_MOVED, Part, Recipe, Scheme, Sign, StoredTensor,
+    Summary, Taker, TensorId,
 };
 
 mod encode;
 mod layout;
 mod sides;
-mod swizzled;
 mod target;
 
 use layout::{Files, Layout};
 use sides::Sides;
-use swizzled::Swizzled;
 
 /// The scheme.
 pub struct Nvfp4;
@@ -62,37 +62,19 @@ pub struct Nvfp4;
 const GROUP: u64 = 16;
 
 impl Scheme for Nvfp4 {
-    fn name(&self) -> &'static str {
-        "nvfp4"
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        &[modelopt::METHOD]
-    }
-
-    fn config_files(&self) -> &'static [ConfigFile] {
-        &[modelopt::FILE]
-    }
-
-    fn layer_formats(&self) -> &'static [&'static str] {
-        &[layout::FORMAT]
+    facts! {
+        name: "nvfp4",
+        methods: &[modelopt::METHOD],
+        config_files: &[modelopt::FILE],
+        layer_formats: &[layout::FORMAT],
+        layouts: &[&target::ModelOptLayout],
+        traces: modelopt::TRACES,
+        #[cfg(feature = "encoders")]
+        quantizers: &[&encode::ModelOpt],
     }
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         modelopt::implied_method(configs)
-    }
-
-    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
-        &[&target::ModelOptLayout]
-    }
-
-    fn traces(&self) -> Traces {
-        modelopt::TRACES
-    }
-
-    #[cfg(feature = "encoders")]
-    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
-        &[&encode::ModelOpt]
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
@@ -154,25 +136,20 @@ impl<'a> Candidate<'a> {
         evidence.find(&format!("{}.{role}", self.module))
     }
 
-    fn parts(&self) -> Vec<Part> {
-        let of =
-            |role, found: Option<(TensorId, _)>| found.map(|(tensor, _)| Part { role, tensor });
-        let weight = Part { role: "weight", tensor: self.id };
-        let scales = of("scales", self.scales);
-        [Some(weight), scales, of("scale_2", self.global)].into_iter().flatten().collect()
+    fn parts(&self, evidence: &Evidence<'_>) -> Vec<Part> {
+        let weight = Some((self.id, self.weight));
+        let own = [("weight", weight), ("scales", self.scales), ("scale_2", self.global)];
+        let factors = ["pre_quant_scale", "svdquant_lora_a", "svdquant_lora_b"];
+        let factors = factors.map(|role| (role, self.beside(evidence, role)));
+        [parts_of(own), parts_of(factors)].concat()
     }
 }
 
 fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Candidate<'_>, bids: &mut Bids) {
-    let mut parts = found.parts();
+    let parts = found.parts(evidence);
     if let Some((id, _)) = evidence.beside(found.module, comfy::TENSOR) {
         bids.dropped.push((id, "describes the layout of the weight beside it".to_owned()));
     }
-    let factors = ["pre_quant_scale", "svdquant_lora_a", "svdquant_lora_b"];
-    let extra = factors
-        .iter()
-        .filter_map(|role| found.beside(evidence, role).map(|(tensor, _)| Part { role, tensor }));
-    parts.extend(extra);
     let bid = match understood(evidence, files, found, &parts) {
         Ok((layout, sides, native)) => Bid {
             name: found.weight.name.to_string(),
@@ -201,9 +178,9 @@ fn understood(
 ) -> Result<(Layout, Sides, DType), Refusal> {
     let undecodable = |reason: String| ("undecodable", reason);
     refuse_factored(parts).map_err(undecodable)?;
-    let stored = sides::Stored::of(found).map_err(undecodable)?;
-    let layout = layout::decide(evidence, files, found, &stored)?;
-    let sides = stored.sides(evidence, found, layout).map_err(undecodable)?;
+    let sides = Sides::of(found).map_err(undecodable)?;
+    let layout = layout::decide(evidence, files, found, &sides)?;
+    let sides = sides.trimmed(evidence, found, layout).map_err(undecodable)?;
     let native = match layout.is_comfy() {
         true => DType::BF16,
         false => evidence.model_dtype().unwrap_or(DType::BF16),
@@ -214,19 +191,17 @@ fn understood(
 /// Weights that are one factor of several.
 fn refuse_factored(parts: &[Part]) -> Result<(), String> {
     let has = |role: &str| parts.iter().any(|part| part.role == role);
-    if has("svdquant_lora_a") || has("svdquant_lora_b") {
-        return Err("NVFP4_SVD: the weight is the sum of these codes and of a product of two \
-                    low-rank matrices (svdquant_lora_a, svdquant_lora_b), with a factor for each \
-                    input (pre_quant_scale); this version cannot combine them"
-            .to_owned());
-    }
-    if has("pre_quant_scale") {
-        return Err(
-            "NVFP4_AWQ: the layer multiplies its input with pre_quant_scale, so that these \
-                    codes alone are not the weight; this version cannot combine them"
-                .to_owned(),
-        );
-    }
+    refuse_if!(
+        has("svdquant_lora_a") || has("svdquant_lora_b"),
+        "NVFP4_SVD: the weight is the sum of these codes and of a product of two low-rank matrices \
+         (svdquant_lora_a, svdquant_lora_b), with a factor for each input (pre_quant_scale); this \
+         version cannot combine them"
+    );
+    refuse_if!(
+        has("pre_quant_scale"),
+        "NVFP4_AWQ: the layer multiplies its input with pre_quant_scale, so that these codes alone \
+         are not the weight; this version cannot combine them"
+    );
     Ok(())
 }
 
@@ -241,17 +216,15 @@ fn unpacked_shape(stored: &Shape) -> Shape {
 
 fn recipe(layout: Layout, sides: &Sides, native: DType, may_move: bool) -> Arc<dyn Recipe> {
     let matrix = matrix(layout, sides, native);
-    let is_flat =
-        sides.row_bytes * 2 == sides.columns && sides.scale_columns * GROUP == sides.columns;
+    let is_flat = sides.row_bytes * 2 == sides.columns && sides.scales.1 * GROUP == sides.columns;
     if layout.is_comfy() || layout.is_swizzled() || !is_flat {
         return Arc::new(matrix);
     }
     let codes = FlatCodes {
         global: Some(Global { part: 2, divides: false, input: "input_scale" }),
-        kept_from: Some(if may_move {
-            (Taker::Layout, ACTIVATIONS)
-        } else {
-            (Taker::Blocks, NOT_MOVED)
+        kept_from: Some(match may_move {
+            true => (Taker::Layout, ACTIVATIONS),
+            false => (Taker::Blocks, NOT_MOVED),
         }),
         ..FlatCodes::new(&sides.shape(), (GROUP, DType::F8_E4M3), false)
     };
@@ -275,9 +248,12 @@ fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {
     };
     let global = stacked(Grid::single(2, DType::F32));
     let factors: Box<dyn Factors> = match layout.is_swizzled() {
-        true => Box::new(Swizzled { tiles: Tiles::of_columns(sides.scale_columns), steps }),
+        true => {
+            let tiles = Tiles::of_columns(sides.scales.1);
+            Box::new(TiledScales { tiles, dtype: DType::F8_E4M3, has_global: true, steps })
+        }
         false => Box::new(Scales {
-            scale: Grid::rows(1, DType::F8_E4M3, sides.scale_columns),
+            scale: Grid::rows(1, DType::F8_E4M3, sides.scales.1),
             global: Some(global),
             cell: Cell::TimesGlobal,
             offset: None,

@@ -10,19 +10,21 @@ use crate::dtype::DType;
 use crate::framework::Evidence;
 use crate::framework::conventions::comfy;
 
-/// What the shapes say, as long as nothing is known of the order of the bytes.
+/// The sides of one weight.
 #[derive(Debug)]
-pub(super) struct Stored {
+pub(super) struct Sides {
     /// Matrices on top of each other, for a weight of three dimensions.
-    matrices: Option<u64>,
-    rows: u64,
-    row_bytes: u64,
+    pub(super) matrices: Option<u64>,
+    pub(super) rows: u64,
+    pub(super) columns: u64,
+    pub(super) row_bytes: u64,
     /// Rows and columns of the scales.
-    scales: (u64, u64),
-    globals: u64,
+    pub(super) scales: (u64, u64),
+    pub(super) globals: u64,
 }
 
-impl Stored {
+impl Sides {
+    /// What the shapes say, as long as nothing is known of the order of the bytes.
     /// An explanation where a part is missing or its type or shape cannot be right.
     pub(super) fn of(found: &Candidate<'_>) -> Result<Self, String> {
         let (_, scales) = found.scales.ok_or("its `weight_scale` is missing")?;
@@ -32,12 +34,10 @@ impl Stored {
         let (matrices, rows, row_bytes) = match found.weight.shape[..] {
             [rows, bytes] => (None, rows, bytes),
             [matrices, rows, bytes] => (Some(matrices), rows, bytes),
-            _ => {
-                return Err(format!(
-                    "its shape is {:?}, two or three dimensions are expected",
-                    found.weight.shape
-                ));
-            }
+            _ => refuse!(
+                "its shape is {:?}, two or three dimensions are expected",
+                found.weight.shape
+            ),
         };
         let scale_sides = match (matrices, &scales.shape[..]) {
             (None, &[rows, columns]) => (rows, columns),
@@ -48,21 +48,20 @@ impl Stored {
         };
         let columns = row_bytes.checked_mul(2).ok_or("its rows are too long")?;
         let globals = element_count(&global.shape).unwrap_or(0);
-        if globals != 1 && Some(globals) != matrices {
-            return Err(format!(
-                "weight_scale_2 has shape {:?}; one number, or one for each stacked matrix, is \
-                 expected",
-                global.shape
-            ));
-        }
+        refuse_if!(
+            globals != 1 && Some(globals) != matrices,
+            "weight_scale_2 has shape {:?}; one number, or one for each stacked matrix, is \
+             expected",
+            global.shape
+        );
         element_count(&[rows, columns])
             .and_then(|_| element_count(&[rows, columns, matrices.unwrap_or(1)]))
             .and_then(|_| rows.checked_next_multiple_of(swizzle::ROWS))
             .ok_or("it is too large")?;
-        let stored = Self { matrices, rows, row_bytes, scales: scale_sides, globals };
+        let sides = Self { matrices, rows, columns, row_bytes, scales: scale_sides, globals };
         let is_transposed = scale_sides == (rows / 8, row_bytes) && rows % 8 == 0;
-        match stored.fits_rows() || stored.fits_tiles() {
-            true => Ok(stored),
+        match sides.fits_rows() || sides.fits_tiles() {
+            true => Ok(sides),
             false if is_transposed && matrices.is_some() => {
                 Err("its codes are packed along the middle dimension, as ModelOpt stores fused \
                  experts of [in, out]; this version cannot decode that"
@@ -89,33 +88,33 @@ impl Stored {
         self.matrices.is_none() && rows == self.rows.next_multiple_of(swizzle::ROWS) && fits
     }
 
-    /// The sides in a layout that fits.
-    pub(super) fn sides(
-        self,
+    /// The sides without padding, where the layout leaves them to the model.
+    pub(super) fn trimmed(
+        mut self,
         evidence: &Evidence<'_>,
         found: &Candidate<'_>,
         layout: Layout,
-    ) -> Result<Sides, String> {
-        let Self { matrices, rows, row_bytes, scales, globals } = self;
-        let padded = (rows, row_bytes * 2);
-        let (rows, columns) = match layout.is_comfy() && matrices.is_none() {
-            true => true_sides(evidence, found, padded)?,
-            false => padded,
-        };
-        Ok(Sides { matrices, rows, columns, row_bytes, scale_columns: scales.1, globals })
+    ) -> Result<Self, String> {
+        if layout.is_comfy() && self.matrices.is_none() {
+            (self.rows, self.columns) = true_sides(evidence, found, (self.rows, self.columns))?;
+        }
+        Ok(self)
+    }
+
+    /// The logical shape.
+    pub(super) fn shape(&self) -> Shape {
+        self.matrices.into_iter().chain([self.rows, self.columns]).collect()
     }
 }
 
 fn expect_type(info: &TensorInfo, expected: DType) -> Result<(), String> {
-    match info.stored.element() == Some(expected) {
-        true => Ok(()),
-        false => Err(format!(
-            "{} is {}, {} is expected",
-            crate::text::escaped(&info.name),
-            info.stored.name(),
-            expected.name()
-        )),
-    }
+    refuse_if!(
+        info.stored.element() != Some(expected),
+        "{} is {}, {expected} is expected",
+        crate::text::escaped(&info.name),
+        info.stored.name()
+    );
+    Ok(())
 }
 
 fn unfitting(weight: &TensorInfo, scales: &TensorInfo) -> String {
@@ -159,22 +158,5 @@ fn true_sides(
     match bias {
         Some(&[length]) if fits(length, rows) => Ok((length, columns)),
         _ => Ok((rows, columns)),
-    }
-}
-
-/// The sides of one weight.
-pub(super) struct Sides {
-    pub(super) matrices: Option<u64>,
-    pub(super) rows: u64,
-    pub(super) columns: u64,
-    pub(super) row_bytes: u64,
-    pub(super) scale_columns: u64,
-    pub(super) globals: u64,
-}
-
-impl Sides {
-    /// The logical shape.
-    pub(super) fn shape(&self) -> Shape {
-        self.matrices.into_iter().chain([self.rows, self.columns]).collect()
     }
 }

@@ -50,7 +50,7 @@ impl TargetLayout for ModelOptLayout {
 }
 
 /// What it calls four-bit floats whose activations stay as they are.
-const ALGORITHM: &str = "W4A16_NVFP4";
+pub(super) const ALGORITHM: &str = "W4A16_NVFP4";
 
 fn settings(ignore: &[&str]) -> Json {
     json!({
@@ -65,6 +65,7 @@ fn settings(ignore: &[&str]) -> Json {
     })
 }
 
-fn producer() -> Json {
+/// ModelOpt, in the version that writes this.
+pub(super) fn producer() -> Json {
     json!({ "name": modelopt::METHOD.name, "version": "0.47.0" })
 }

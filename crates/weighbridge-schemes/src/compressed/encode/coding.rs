@@ -9,16 +9,17 @@ use crate::simd::small_floats::e4m3;
 use crate::simd::{Isa, Task, to_e2m1, to_e4m3};
 
 /// Makes codes and a scale of a group of numbers.
-pub(super) trait Coding: Copy {
+pub(super) trait Coding<P> {
     /// Fills `codes`, and `scale` with the bytes of the scale; gives the zero point.
     ///
     /// Must be `#[inline(always)]`, to be compiled for each instruction set.
-    fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8;
+    fn encode(&self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8;
 }
 
 /// Groups of numbers, one after the other, and where their codes go.
-pub(super) struct Encode<'a, C> {
+pub(super) struct Encode<'a, C, P> {
     pub(super) coding: C,
+    pub(super) precision: PhantomData<P>,
     pub(super) values: &'a [f32],
     /// Numbers of a group, and bytes of its codes and of its scale.
     pub(super) group: [usize; 3],
@@ -28,7 +29,7 @@ pub(super) struct Encode<'a, C> {
     pub(super) zeros: Option<(&'a mut [u8], usize)>,
 }
 
-impl<C: Coding> Task for Encode<'_, C> {
+impl<C: Coding<P>, P> Task for Encode<'_, C, P> {
     type Output = ();
 
     #[inline(always)]
@@ -97,12 +98,11 @@ fn scale_of<P: Precision>(scale: f32, out: &mut [u8]) -> f32 {
 }
 
 /// E4M3.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Floats<P>(PhantomData<P>);
+pub(super) struct Floats;
 
-impl<P: Precision> Coding for Floats<P> {
+impl<P: Precision> Coding<P> for Floats {
     #[inline(always)]
-    fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
+    fn encode(&self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let scale = scale_of::<P>(P::round(largest(values) / 448.0), scale);
         quotients::<P>(values, scale, codes);
         0
@@ -110,12 +110,11 @@ impl<P: Precision> Coding for Floats<P> {
 }
 
 /// Integers of eight bits, with an offset.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Bytes<P, const OFFSET: u8>(PhantomData<P>);
+pub(super) struct Bytes<const OFFSET: u8>;
 
-impl<P: Precision, const OFFSET: u8> Coding for Bytes<P, OFFSET> {
+impl<P: Precision, const OFFSET: u8> Coding<P> for Bytes<OFFSET> {
     #[inline(always)]
-    fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
+    fn encode(&self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let scale = scale_of::<P>(P::round(largest(values) / 127.5), scale);
         bytes(values, codes, |value| {
             nearest(clamp(P::round_number(value / scale), -128.0, 127.0)).wrapping_add(OFFSET)
@@ -125,12 +124,11 @@ impl<P: Precision, const OFFSET: u8> Coding for Bytes<P, OFFSET> {
 }
 
 /// Integers of four bits.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Nibbles<P>(PhantomData<P>);
+pub(super) struct Nibbles;
 
-impl<P: Precision> Coding for Nibbles<P> {
+impl<P: Precision> Coding<P> for Nibbles {
     #[inline(always)]
-    fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
+    fn encode(&self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let scale = scale_of::<P>(P::round(largest(values) / 7.5), scale);
         nibbles(values, codes, |value| {
             nearest(clamp(P::round_number(value / scale), -8.0, 7.0)).wrapping_add(8)
@@ -140,12 +138,11 @@ impl<P: Precision> Coding for Nibbles<P> {
 }
 
 /// Integers of four bits with a zero point.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Shifted<P>(PhantomData<P>);
+pub(super) struct Shifted;
 
-impl<P: Precision> Coding for Shifted<P> {
+impl<P: Precision> Coding<P> for Shifted {
     #[inline(always)]
-    fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
+    fn encode(&self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let (least, most) = extremes(values);
         let step = P::round(P::round(most - least) / 15.0);
         let zero = P::round(-8.0 - P::round(least / step));
@@ -173,12 +170,11 @@ fn power<P: Precision>(values: &[f32], offset: i32) -> (u8, f32) {
 }
 
 /// E2M1 with exponents.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Mxfp4<P>(PhantomData<P>);
+pub(super) struct Mxfp4;
 
-impl<P: Precision> Coding for Mxfp4<P> {
+impl<P: Precision> Coding<P> for Mxfp4 {
     #[inline(always)]
-    fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
+    fn encode(&self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let (byte, power) = power::<P>(values, 2);
         scale.fill(byte);
         nibbles(values, codes, |value| to_e2m1(P::round_number(value / power)));
@@ -187,12 +183,11 @@ impl<P: Precision> Coding for Mxfp4<P> {
 }
 
 /// E4M3 with exponents.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Mxfp8<P>(PhantomData<P>);
+pub(super) struct Mxfp8;
 
-impl<P: Precision> Coding for Mxfp8<P> {
+impl<P: Precision> Coding<P> for Mxfp8 {
     #[inline(always)]
-    fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
+    fn encode(&self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let (byte, power) = power::<P>(values, 8);
         scale.fill(byte);
         quotients::<P>(values, power, codes);
@@ -201,15 +196,13 @@ impl<P: Precision> Coding for Mxfp8<P> {
 }
 
 /// E2M1 with two levels of scales.
-#[derive(Clone, Copy)]
-pub(super) struct Nvfp4<P> {
+pub(super) struct Nvfp4 {
     pub(super) global: f32,
-    pub(super) precision: PhantomData<P>,
 }
 
-impl<P: Precision> Coding for Nvfp4<P> {
+impl<P: Precision> Coding<P> for Nvfp4 {
     #[inline(always)]
-    fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
+    fn encode(&self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         const EIGHTH: u8 = 0x20;
         let nearest = to_e4m3(self.global * P::round(largest(values) / 6.0));
         let byte = if nearest == 0 { EIGHTH } else { nearest };

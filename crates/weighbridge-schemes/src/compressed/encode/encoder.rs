@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Codes;
 use super::coding::{
     Bytes, Coding, Encode, Floats, Mxfp4, Mxfp8, Nibbles, Nvfp4, Shifted, global_scale, zero_at,
 };
+use super::{Codes, Preset};
 use crate::arithmetic::decode_again::Coded;
 use crate::arithmetic::matrix::{self, Arithmetic, Factor, Packing};
 use crate::arithmetic::precision::{Precision, width};
@@ -15,19 +15,13 @@ use crate::compressed::layout::Kind;
 use crate::compressed::module::codes;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, Largest, WeightEncoder};
+use crate::framework::{
+    Decoded, EncodedTensor, Encoder, Groups, Largest, Quantizer as _, WeightEncoder,
+};
 use crate::simd;
 use crate::simd::small_floats::{e4m3, e8m0};
 
 impl Codes {
-    /// Bits of a code.
-    pub(super) fn bits(self) -> u64 {
-        match self {
-            Self::Floats | Self::Bytes | Self::Words8 | Self::Mxfp8 => 8,
-            Self::Words4 | Self::Words4Zero | Self::Mxfp4 | Self::Nvfp4 => 4,
-        }
-    }
-
     /// What they stand for, the zero point of all, and the step between them.
     fn stand_for(self) -> (matrix::Codes, f32, Option<f32>) {
         let (kind, step) = match self {
@@ -42,56 +36,13 @@ impl Codes {
         };
         (codes(kind), 0.0, step)
     }
-
-    /// What configs call the kind of number.
-    pub(super) fn kind(self) -> &'static str {
-        match self {
-            Self::Bytes | Self::Words8 | Self::Words4 | Self::Words4Zero => "int",
-            Self::Floats | Self::Mxfp4 | Self::Mxfp8 | Self::Nvfp4 => "float",
-        }
-    }
-
-    /// What the tensor of codes is called behind its module, and its type.
-    fn stored(self) -> (&'static str, DType) {
-        match self {
-            Self::Floats | Self::Mxfp8 => ("weight", DType::F8_E4M3),
-            Self::Bytes => ("weight", DType::I8),
-            Self::Words8 | Self::Words4 | Self::Words4Zero => ("weight_packed", DType::I32),
-            Self::Mxfp4 | Self::Nvfp4 => ("weight_packed", DType::U8),
-        }
-    }
-
-    /// The type of the scales, if it is not that of the weight.
-    fn scales(self) -> Option<DType> {
-        match self {
-            Self::Mxfp4 | Self::Mxfp8 => Some(DType::U8),
-            Self::Nvfp4 => Some(DType::F8_E4M3),
-            _ => None,
-        }
-    }
-
-    /// Tensors that come last: their names and types.
-    fn last(self) -> &'static [(&'static str, DType)] {
-        match self {
-            Self::Words8 | Self::Words4 => &[("weight_shape", DType::I64)],
-            Self::Words4Zero => &[("weight_shape", DType::I64), ("weight_zero_point", DType::I32)],
-            Self::Nvfp4 => &[("weight_global_scale", DType::F32)],
-            _ => &[],
-        }
-    }
-
-    /// All types, besides that of the weight.
-    pub(super) fn types(self) -> Vec<DType> {
-        let last = self.last().iter().map(|(_, dtype)| *dtype);
-        std::iter::once(self.stored().1).chain(self.scales()).chain(last).collect()
-    }
 }
 
 /// Encodes weights of one type.
 #[derive(Clone)]
 pub(super) struct GroupEncoder<P> {
-    name: &'static str,
-    codes: Codes,
+    preset: Preset,
+    /// Columns of a group; without, a row is one.
     group: Option<u64>,
     /// The largest magnitude of all weights that share a global scale.
     largest: Option<Largest>,
@@ -100,12 +51,11 @@ pub(super) struct GroupEncoder<P> {
 
 impl<P: Precision> GroupEncoder<P> {
     pub(super) fn shared(
-        name: &'static str,
-        codes: Codes,
+        preset: Preset,
         group: Option<u64>,
         largest: Option<Largest>,
     ) -> Arc<dyn Encoder> {
-        Arc::new(Self { name, codes, group, largest, precision: PhantomData })
+        Arc::new(Self { preset, group, largest, precision: PhantomData })
     }
 
     /// Columns of a group.
@@ -113,20 +63,19 @@ impl<P: Precision> GroupEncoder<P> {
         self.group.unwrap_or(columns).max(1)
     }
 
-    /// Bytes of a scale.
-    fn scale_width(&self) -> u64 {
-        width(self.codes.scales().unwrap_or(P::DTYPE))
+    fn scale_type(&self) -> DType {
+        self.preset.scales.unwrap_or(P::DTYPE)
     }
 }
 
 impl<P: Precision> Encoder for GroupEncoder<P> {
     fn name(&self) -> &'static str {
-        self.name
+        self.preset.name
     }
 
     fn types(&self) -> Vec<StoredType> {
-        let own = self.codes.scales().is_none().then_some(P::DTYPE);
-        self.codes.types().into_iter().chain(own).map(Into::into).collect()
+        let own = self.preset.scales.is_none().then(|| P::DTYPE.into());
+        self.preset.types().into_iter().chain(own).collect()
     }
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
@@ -136,19 +85,19 @@ impl<P: Precision> Encoder for GroupEncoder<P> {
             return Err(format!("its rows of {columns} are no whole groups of {group}"));
         }
         let module = name.strip_suffix("weight").ok_or("it is not called `weight`")?;
-        let (groups, bits) = (columns / group, self.codes.bits());
+        let Preset { bits, stored: codes, last, .. } = self.preset;
+        let groups = columns / group;
         let tensor = |(last, dtype): (&str, DType), shape: &[u64], groups| {
             EncodedTensor::of(format!("{module}{last}"), dtype, shape, groups)
         };
-        let (of_group, codes) = (self.scale_width(), self.codes.stored());
         let row = columns * bits / 8 / width(codes.1);
         let each = |bytes| Groups::Of { elements: group, bytes };
-        let scales = ("weight_scale", self.codes.scales().unwrap_or(P::DTYPE));
+        let scales = ("weight_scale", self.scale_type());
         let mut all = vec![
             tensor(codes, &[rows, row], each(group * bits / 8)),
-            tensor(scales, &[rows, groups], each(of_group)),
+            tensor(scales, &[rows, groups], each(width(scales.1))),
         ];
-        all.extend(self.codes.last().iter().map(|&(last, dtype)| match dtype {
+        all.extend(last.iter().map(|&(last, dtype)| match dtype {
             DType::I64 => tensor((last, dtype), &[2], Groups::Once),
             DType::F32 => tensor((last, dtype), &[1], Groups::Once),
             _ => {
@@ -161,7 +110,7 @@ impl<P: Precision> Encoder for GroupEncoder<P> {
 
     fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
         let sides = [shape.first(), shape.last()].map(|side| side.copied().unwrap_or(0));
-        let stand_for = self.codes.stand_for();
+        let stand_for = self.preset.codes.stand_for();
         Box::new(GroupsOfWeight { of: self.clone(), sides, stand_for })
     }
 }
@@ -182,7 +131,7 @@ impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
         };
         let mut tile = Tile { values, codes, scales, zeros: None };
         match last {
-            [shape] if self.of.codes.stored().1 == DType::I32 => self.write_shape(shape),
+            [shape] if self.of.preset.stored.1 == DType::I32 => self.write_shape(shape),
             [shape, zeros] => {
                 self.write_shape(shape);
                 tile.zeros = Some(zeros);
@@ -190,14 +139,14 @@ impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
             [global] => return self.encode_nvfp4(tile, global),
             _ => {}
         }
-        match self.of.codes {
-            Codes::Floats => self.run(Floats::<P>::default(), tile),
-            Codes::Bytes => self.run(Bytes::<P, 0>::default(), tile),
-            Codes::Words8 => self.run(Bytes::<P, 128>::default(), tile),
-            Codes::Words4 => self.run(Nibbles::<P>::default(), tile),
-            Codes::Words4Zero => self.run(Shifted::<P>::default(), tile),
-            Codes::Mxfp4 => self.run(Mxfp4::<P>::default(), tile),
-            Codes::Mxfp8 => self.run(Mxfp8::<P>::default(), tile),
+        match self.of.preset.codes {
+            Codes::Floats => self.run(Floats, tile),
+            Codes::Bytes => self.run(Bytes::<0>, tile),
+            Codes::Words8 => self.run(Bytes::<128>, tile),
+            Codes::Words4 => self.run(Nibbles, tile),
+            Codes::Words4Zero => self.run(Shifted, tile),
+            Codes::Mxfp4 => self.run(Mxfp4, tile),
+            Codes::Mxfp8 => self.run(Mxfp8, tile),
             Codes::Nvfp4 => Err(Error::usage("its global scale is a tensor")),
         }
     }
@@ -207,7 +156,7 @@ impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
         let (stand_for, zero, step) = &self.stand_for;
         let factors = &self.factors_of(scales, last, *zero)?[..];
         let group = usize::try_from(self.of.group_of(self.sides[1])).unwrap_or(usize::MAX);
-        let arithmetic = match self.of.codes.kind() {
+        let arithmetic = match self.of.preset.kind {
             "int" => Arithmetic::MinusTimes,
             _ => Arithmetic::Times,
         };
@@ -229,15 +178,15 @@ struct Tile<'a> {
 impl<P: Precision> GroupsOfWeight<P> {
     /// The scale and the zero point of each group of a tile.
     fn factors_of(&self, scales: &[u8], last: &[&[u8]], zero: f32) -> Result<Vec<Factor>> {
-        let global = match (&self.of.largest, self.of.codes) {
+        let global = match (&self.of.largest, self.of.preset.codes) {
             (Some(largest), Codes::Nvfp4) => global_scale::<P>(largest()?),
             _ => 1.0,
         };
-        let width = usize::try_from(self.of.scale_width()).unwrap_or(1);
+        let width = usize::try_from(width(self.of.scale_type())).unwrap_or(1);
         let groups = self.sides[1] / self.of.group_of(self.sides[1]).max(1);
         let groups = usize::try_from(groups).unwrap_or(usize::MAX).max(1);
-        let zeros = last.get(1).filter(|_| self.of.codes == Codes::Words4Zero);
-        let scale = |bytes: &[u8]| match self.of.codes {
+        let zeros = last.get(1).filter(|_| self.of.preset.codes == Codes::Words4Zero);
+        let scale = |bytes: &[u8]| match self.of.preset.codes {
             Codes::Mxfp4 | Codes::Mxfp8 => e8m0(bytes[0]),
             Codes::Nvfp4 => e4m3(bytes[0]) / global,
             _ => P::read(bytes),
@@ -249,18 +198,20 @@ impl<P: Precision> GroupsOfWeight<P> {
         Ok(scales.chunks_exact(width.max(1)).enumerate().map(of).collect())
     }
 
-    fn run<C: Coding>(&self, coding: C, tile: Tile<'_>) -> Result<()> {
+    fn run<C: Coding<P>>(&self, coding: C, tile: Tile<'_>) -> Result<()> {
         let columns = self.sides[1];
         let group = self.of.group_of(columns);
-        let sizes = [group, group * self.of.codes.bits() / 8, self.of.scale_width()];
-        let too_large = |_| Error::limit("a row is larger than this machine can address");
-        let [group_len, codes_len, scale_len] = sizes.map(usize::try_from);
-        let group_sizes = [group_len, codes_len, scale_len];
-        let [a, b, c] = group_sizes.map(|size| size.map_err(too_large));
-        let groups = usize::try_from(columns / group).map_err(too_large)?;
+        let sizes = [group, group * self.of.preset.bits / 8, width(self.of.scale_type())];
+        let in_memory = |size: u64| {
+            let too_large = |_| Error::limit("a row is larger than this machine can address");
+            usize::try_from(size).map_err(too_large)
+        };
+        let [group_len, codes_len, scale_len] = sizes.map(in_memory);
+        let (group, groups) = ([group_len?, codes_len?, scale_len?], in_memory(columns / group)?);
         let Tile { values, codes, scales, zeros } = tile;
         let zeros = zeros.map(|zeros| (zeros, groups));
-        let task = Encode { coding, values, group: [a?, b?, c?], codes, scales, zeros };
+        let task =
+            Encode::<_, P> { coding, precision: PhantomData, values, group, codes, scales, zeros };
         simd::run(simd::level(), task);
         Ok(())
     }
@@ -269,7 +220,7 @@ impl<P: Precision> GroupsOfWeight<P> {
         let largest = self.of.largest.as_ref().ok_or_else(|| Error::usage("no largest number"))?;
         let global = global_scale::<P>(largest()?);
         out.iter_mut().zip(global.to_le_bytes()).for_each(|(to, byte)| *to = byte);
-        self.run(Nvfp4::<P> { global, precision: PhantomData }, tile)
+        self.run(Nvfp4 { global }, tile)
     }
 
     /// The true sides, with the first tile.

@@ -34,12 +34,22 @@ pub(super) static QUANTIZERS: &[&dyn Quantizer] =
     &[&FP8, &INT8, &W8A16, &W4A16, &W4A16_ASYM, &MXFP4, &MXFP8, &NVFP4];
 
 /// A preset of llm-compressor.
+#[derive(Clone, Copy)]
 struct Preset {
     name: &'static str,
     about: &'static str,
     /// What the config calls its format.
     format: &'static str,
     codes: Codes,
+    /// Bits of a code, and what configs call the kind of number.
+    bits: u64,
+    kind: &'static str,
+    /// What the tensor of codes is called behind its module, and its type.
+    stored: (&'static str, DType),
+    /// The type of the scales, if it is not that of the weight.
+    scales: Option<DType>,
+    /// Tensors that come last: their names and types.
+    last: &'static [(&'static str, DType)],
     /// Columns that share a scale; without, a row does.
     group: Option<u64>,
     /// Whether users may ask for other groups.
@@ -74,6 +84,11 @@ const FP8: Preset = Preset {
     about: "8-bit floats, a scale for each row (compressed-tensors FP8_DYNAMIC)",
     format: "float-quantized",
     codes: Codes::Floats,
+    bits: 8,
+    kind: "float",
+    stored: ("weight", DType::F8_E4M3),
+    scales: None,
+    last: &[],
     group: None,
     is_any_group: false,
     quantizes_inputs: true,
@@ -84,14 +99,24 @@ const INT8: Preset = Preset {
     about: "8-bit integers, a scale for each row (compressed-tensors W8A8)",
     format: "int-quantized",
     codes: Codes::Bytes,
+    kind: "int",
+    stored: ("weight", DType::I8),
     ..FP8
 };
+
+/// The sides of a weight in words.
+const SHAPE: (&str, DType) = ("weight_shape", DType::I64);
 
 const W4A16: Preset = Preset {
     name: "w4a16",
     about: "4-bit integers, a scale for every 128 columns (compressed-tensors W4A16)",
     format: "pack-quantized",
     codes: Codes::Words4,
+    bits: 4,
+    kind: "int",
+    stored: ("weight_packed", DType::I32),
+    scales: None,
+    last: &[SHAPE],
     group: Some(128),
     is_any_group: true,
     quantizes_inputs: false,
@@ -101,6 +126,7 @@ const W8A16: Preset = Preset {
     name: "w8a16",
     about: "8-bit integers, a scale for every 128 columns (compressed-tensors W8A16)",
     codes: Codes::Words8,
+    bits: 8,
     ..W4A16
 };
 
@@ -108,6 +134,7 @@ const W4A16_ASYM: Preset = Preset {
     name: "w4a16-asym",
     about: "4-bit integers, a scale and a zero point for every 128 columns (compressed-tensors W4A16_ASYM)",
     codes: Codes::Words4Zero,
+    last: &[SHAPE, ("weight_zero_point", DType::I32)],
     ..W4A16
 };
 
@@ -116,9 +143,12 @@ const MXFP4: Preset = Preset {
     about: "4-bit floats, a power of two for every 32 columns (compressed-tensors MXFP4A16)",
     format: "mxfp4-pack-quantized",
     codes: Codes::Mxfp4,
+    bits: 4,
+    stored: ("weight_packed", DType::U8),
+    scales: Some(DType::U8),
     group: Some(32),
-    is_any_group: false,
     quantizes_inputs: false,
+    ..FP8
 };
 
 const MXFP8: Preset = Preset {
@@ -126,6 +156,8 @@ const MXFP8: Preset = Preset {
     about: "8-bit floats, a power of two for every 32 columns (compressed-tensors MXFP8A16)",
     format: "mxfp8-quantized",
     codes: Codes::Mxfp8,
+    bits: 8,
+    stored: ("weight", DType::F8_E4M3),
     ..MXFP4
 };
 
@@ -134,6 +166,8 @@ const NVFP4: Preset = Preset {
     about: "4-bit floats, a scale for every 16 columns and one for all (compressed-tensors NVFP4A16)",
     format: "nvfp4-pack-quantized",
     codes: Codes::Nvfp4,
+    scales: Some(DType::F8_E4M3),
+    last: &[("weight_global_scale", DType::F32)],
     group: Some(16),
     ..MXFP4
 };
@@ -148,7 +182,8 @@ impl Quantizer for Preset {
     }
 
     fn types(&self) -> Vec<StoredType> {
-        self.codes.types().iter().map(|&dtype| dtype.into()).collect()
+        let last = self.last.iter().map(|(_, dtype)| *dtype);
+        [self.stored.1].into_iter().chain(self.scales).chain(last).map(Into::into).collect()
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
@@ -158,11 +193,10 @@ impl Quantizer for Preset {
             check(weight, group)?;
             let is_encoded = |other: &Candidate<'_>| check(other, group).is_ok();
             let largest = (self.codes == Codes::Nvfp4).then(|| fused.largest(index, is_encoded));
-            let (name, codes) = (self.name, self.codes);
             Ok(match weight.dtype {
-                DType::BF16 => GroupEncoder::<Brain>::shared(name, codes, group, largest),
-                DType::F16 => GroupEncoder::<Half>::shared(name, codes, group, largest),
-                _ => GroupEncoder::<Single>::shared(name, codes, group, largest),
+                DType::BF16 => GroupEncoder::<Brain>::shared(*self, group, largest),
+                DType::F16 => GroupEncoder::<Half>::shared(*self, group, largest),
+                _ => GroupEncoder::<Single>::shared(*self, group, largest),
             })
         })?;
         choice.notes.extend(self.type_note(request, &choice.fates));

@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::config::METHOD;
 use super::{Codes, Preset};
+use crate::dtype::DType;
 
 /// The version of compressed-tensors whose section this is.
 const VERSION: &str = "0.20.0";
@@ -15,7 +16,7 @@ pub(super) fn section(preset: &Preset, group: Option<u64>, plain: &[String]) -> 
         "input_activations": inputs(preset),
         "output_activations": null,
         "targets": ["Linear"],
-        "weights": weights(preset.codes, group),
+        "weights": weights(preset, group),
     });
     json!({
         "config_groups": { "group_0": groups },
@@ -37,39 +38,37 @@ fn inputs(preset: &Preset) -> Json {
     let token = json!({
         "dynamic": true,
         "group_size": null,
-        "num_bits": preset.codes.bits(),
+        "num_bits": preset.bits,
         "strategy": "token",
         "symmetric": true,
-        "type": preset.codes.kind(),
+        "type": preset.kind,
     });
     if preset.quantizes_inputs { token } else { Json::Null }
 }
 
-fn weights(codes: Codes, group: Option<u64>) -> Json {
+fn weights(preset: &Preset, group: Option<u64>) -> Json {
+    let codes = preset.codes;
     let strategy = match (codes, group) {
         (Codes::Nvfp4, _) => "tensor_group",
         (_, Some(_)) => "group",
         (_, None) => "channel",
     };
+    let scales = preset.scales.map(|dtype| match dtype {
+        DType::F8_E4M3 => "torch.float8_e4m3fn",
+        _ => "torch.uint8",
+    });
     let mut all = json!({
         "dynamic": false,
         "group_size": group,
-        "num_bits": codes.bits(),
+        "num_bits": preset.bits,
         "observer": "memoryless_minmax",
-    });
-    let rest = json!({
+        "scale_dtype": scales,
         "strategy": strategy,
         "symmetric": codes != Codes::Words4Zero,
-        "type": codes.kind(),
+        "type": preset.kind,
     });
-    let scales = match codes {
-        Codes::Nvfp4 => Some("torch.float8_e4m3fn"),
-        Codes::Mxfp4 | Codes::Mxfp8 => Some("torch.uint8"),
-        _ => None,
-    };
-    if let (Json::Object(all), Json::Object(rest)) = (&mut all, rest) {
-        all.extend(scales.map(|name| ("scale_dtype".to_owned(), name.into())));
-        all.extend(rest);
+    if let (None, Some(members)) = (scales, all.as_object_mut()) {
+        members.shift_remove("scale_dtype");
     }
     all
 }
