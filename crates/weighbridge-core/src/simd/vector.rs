@@ -3,6 +3,17 @@
 //! Each lane does what the scalar operation does, rounding included; nothing is fused. A kernel
 //! whose sums must be made in one order puts eight of them side by side, one in each lane.
 
+/// Short functions that become part of their callers; each is one expression.
+macro_rules! inlined {
+    ($($(#[$about:meta])* fn $name:ident($($arguments:tt)*) $(-> $result:ty)? = $value:expr;)*) => {
+        $($(#[$about])*
+        #[inline(always)]
+        fn $name($($arguments)*) $(-> $result)? {
+            $value
+        })*
+    };
+}
+
 use std::ops::{Add, Div, Mul, Sub};
 
 use super::steps::Steps;
