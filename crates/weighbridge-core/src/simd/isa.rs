@@ -26,6 +26,33 @@ pub trait Task {
     fn run<I: Isa>(self, isa: I) -> Self::Output;
 }
 
+/// A function of a level that is compiled for each instruction set: a [`Task`] without a name. Any
+/// generic parameters stand in brackets; the name of the set within it precedes the arguments.
+#[macro_export]
+macro_rules! kernel {
+    ($(#[$about:meta])* $visible:vis fn $name:ident$([$($generics:tt)*])?($isa:ident; $($argument:ident: $type:ty),*) -> $result:ty $work:block) => {
+        $(#[$about])*
+        $visible fn $name<$($($generics)*)?>(level: $crate::simd::Level, $($argument: $type),*) -> $result {
+            #[allow(non_camel_case_types)] // Each argument's type, named as the argument.
+            struct Call<$($argument),*> {
+                $($argument: $argument),*
+            }
+
+            impl<$($($generics)*)?> $crate::simd::Task for Call<$($type),*> {
+                type Output = $result;
+
+                #[inline(always)]
+                fn run<I: $crate::simd::Isa>(self, $isa: I) -> $result {
+                    let Self { $($argument),* } = self;
+                    $work
+                }
+            }
+
+            $crate::simd::run(level, Call { $($argument),* })
+        }
+    };
+}
+
 /// An instruction set, within a [`Task`].
 pub trait Isa: Operations + BlockForms {
     /// Eight numbers at a time.
@@ -47,7 +74,7 @@ pub trait Isa: Operations + BlockForms {
 /// Declares the operations: name, generic parameters, arguments, result and definition.
 /// `operation!` writes one for an instruction set that has a function for it.
 macro_rules! operations {
-    ($d:tt $($(#[$doc:meta])* $name:ident[$($generics:tt)*]($($argument:ident: $type:ty),*) $(-> $result:ty)? $define:block)*) => {
+    ($d:tt $($(#[$doc:meta])* $name:ident$([$($generics:tt)*])?($($argument:ident: $type:ty),*) $(-> $result:ty)? $define:block)*) => {
         /// What a set may do in its own way.
         ///
         /// Operations that return a count do as much of their work as fills whole vectors, from
@@ -56,7 +83,7 @@ macro_rules! operations {
         pub trait Operations: Copy {
             $($(#[$doc])*
             #[inline(always)]
-            fn $name<$($generics)*>(self, $($argument: $type),*) $(-> $result)? $define)*
+            fn $name<$($($generics)*)?>(self, $($argument: $type),*) $(-> $result)? $define)*
         }
 
         #[allow(unused_macros)] // Architectures without a set of their own.
@@ -64,7 +91,7 @@ macro_rules! operations {
             $(($name by $d function:path) => {
                 #[inline(always)]
                 #[allow(unused_unsafe)] // Some functions need no instructions of the set.
-                fn $name<$($generics)*>(self, $($argument: $type),*) $(-> $result)? {
+                fn $name<$($($generics)*)?>(self, $($argument: $type),*) $(-> $result)? {
                     // SAFETY: the CPU has the instructions.
                     unsafe { $d function($($argument),*) }
                 }
@@ -124,21 +151,21 @@ operations! {
         out: &mut [T]
     ) { codes.define(out) }
     /// Sums over the numbers of one side of a comparison.
-    one_side[](numbers: &[Eight]) -> OneSide { accumulate::one_side(numbers) }
+    one_side(numbers: &[Eight]) -> OneSide { accumulate::one_side(numbers) }
     /// Sums over the numbers of both sides of a comparison.
-    two_sides[](a: &[Eight], b: &[Eight]) -> TwoSides { accumulate::two_sides(a, b) }
+    two_sides(a: &[Eight], b: &[Eight]) -> TwoSides { accumulate::two_sides(a, b) }
     /// Sums, zeros and the extremes of each block of numbers, which sets its place in `ends`.
-    extent[](numbers: &[Sixteen], ends: &mut [Ends]) -> Extent { extent::extent(numbers, ends) }
+    extent(numbers: &[Sixteen], ends: &mut [Ends]) -> Extent { extent::extent(numbers, ends) }
     /// Whether all originals lie near their numbers, whose neighbours are equally far away.
-    near_even[](reach: &EvenReach, values: &[f32], originals: &[f32]) -> bool {
+    near_even(reach: &EvenReach, values: &[f32], originals: &[f32]) -> bool {
         reach.hold_all(values, originals)
     }
     /// The same for floating-point numbers.
-    near_floats[](reach: &FloatReach, values: &[f32], originals: &[f32]) -> bool {
+    near_floats(reach: &FloatReach, values: &[f32], originals: &[f32]) -> bool {
         reach.hold_all(values, originals)
     }
     /// Whether all originals lie in the cells of their numbers.
-    in_cells[](cells: &Cells, values: &[f32], originals: &[f32]) -> bool {
+    in_cells(cells: &Cells, values: &[f32], originals: &[f32]) -> bool {
         cells.hold_all(values, originals)
     }
     /// Of some codes the nearest to a target, the first of equals.

@@ -5,7 +5,7 @@
 //! as much of a segment as fills whole vectors; the definition decodes the rest.
 
 use super::{Codes, Kind};
-use crate::simd::{self, Isa, Level, Number, Task};
+use crate::simd::{Level, Number};
 
 /// The factors of one group of codes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -91,26 +91,16 @@ pub fn decode<T: Number>(
     run: &Run<'_>,
     out: &mut [T],
 ) {
-    simd::run(level, Decode { rule: Rule { codes, arithmetic, stepwise: native }, run, out });
+    decode_by(level, Rule { codes, arithmetic, stepwise: native }, run, out);
 }
 
-/// The task of [`decode`].
-struct Decode<'a, T> {
-    rule: Rule<'a>,
-    run: &'a Run<'a>,
-    out: &'a mut [T],
-}
-
-impl<T: Number> Task for Decode<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        let Self { rule, run, out } = self;
+kernel! {
+    /// What the set leaves over is decoded by the definition.
+    fn decode_by[T: Number](isa; rule: Rule<'_>, run: &Run<'_>, out: &mut [T]) -> () {
         let is_other = rule.codes.kind == Kind::Other;
         let done = if is_other { 0 } else { isa.code_groups(rule, run, out) };
-        let rest =
-            Run { start: run.start + done, factors: &run.factors[done / run.group..], ..*run };
+        let factors = &run.factors[done / run.group..];
+        let rest = Run { start: run.start + done, factors, ..*run };
         segments(&rest, &mut out[done..], |segment, out| {
             let done = if is_other { 0 } else { isa.code_segment(rule, segment, out) };
             let segment = Segment { start: segment.start + done, ..segment };
