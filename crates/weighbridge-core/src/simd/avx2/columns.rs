@@ -1,5 +1,4 @@
 //! Codes that are stored by columns: words transposed in registers.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 use std::ops::Range;

@@ -1,5 +1,4 @@
 //! Whether originals lie near their numbers, eight at a time.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

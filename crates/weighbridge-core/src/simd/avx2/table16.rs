@@ -1,5 +1,4 @@
 //! Lookups of 16-bit numbers by codes of four bits.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -1,6 +1,5 @@
 //! K types whose values count up from a minimum: blocks of 256, cut into groups that each have a
 //! scale and a minimum.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,4 @@
 //! The first generation: blocks of 32 with one scale and, in some types, one minimum.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
