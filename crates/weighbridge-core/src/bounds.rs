@@ -7,7 +7,8 @@
 
 use std::ops::Range;
 
-use crate::simd::{self, Isa, Task};
+use crate::kernel;
+use crate::simd::{self, Isa};
 
 mod inside;
 
@@ -113,7 +114,7 @@ const WIDER: f32 = 1.0 + 1.0 / 1024.0;
 impl Levels<'_> {
     /// The bounds of stored numbers, all of which are levels.
     pub fn fill(&self, values: &[f32], out: &mut [Bounds]) {
-        simd::run(simd::level(), Fill { levels: *self, values, out });
+        fill(simd::level(), *self, values, out);
     }
 
     /// How many candidates lie outside the bounds that [`fill`](Self::fill) would give. To be
@@ -182,19 +183,9 @@ impl Levels<'_> {
     }
 }
 
-/// The task of [`Levels::fill`].
-struct Fill<'a> {
-    levels: Levels<'a>,
-    values: &'a [f32],
-    out: &'a mut [Bounds],
-}
-
-impl Task for Fill<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) {
-        self.levels.each(self.values.iter().zip(self.out), |bounds, out| *out = bounds);
+kernel! {
+    fn fill(_isa; levels: Levels<'_>, values: &[f32], out: &mut [Bounds]) -> () {
+        levels.each(values.iter().zip(out), |bounds, out| *out = bounds)
     }
 }
 

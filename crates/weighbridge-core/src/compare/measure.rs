@@ -6,33 +6,20 @@
 //! between two numbers) is done only for pieces that can hold the answer.
 
 use super::statistics::{Moments, Statistics};
+use crate::kernel;
+use crate::simd::Isa;
 use crate::simd::accumulate::{LANES, OneSide};
-use crate::simd::{self, Isa, Level, Task};
 
 /// Numbers of each side in a piece: 32 KiB for both.
 pub const PIECE: usize = 4096;
 
-/// The statistics of a piece, and the most f32 steps between two of its numbers, give or take one.
-///
-/// Positions count from the start of the piece. The largest difference is located only if it is at
-/// least `known`. Rounding is checked elsewhere.
-pub fn measure(level: Level, a: &[f32], b: &[f32], known: f64) -> (Statistics, u32) {
-    simd::run(level, Measure { a, b, known })
-}
-
-/// The task of [`measure`].
-struct Measure<'a> {
-    a: &'a [f32],
-    b: &'a [f32],
-    known: f64,
-}
-
-impl Task for Measure<'_> {
-    type Output = (Statistics, u32);
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) -> Self::Output {
-        let Self { a, b, known } = self;
+kernel! {
+    /// The statistics of a piece, and the most f32 steps between two of its numbers, give or take
+    /// one.
+    ///
+    /// Positions count from the start of the piece. The largest difference is located only if it is
+    /// at least `known`. Rounding is checked elsewhere.
+    pub fn measure(isa; a: &[f32], b: &[f32], known: f64) -> (Statistics, u32) {
         let (stats, apart) = match are_same(a, b) {
             true => (of_same(isa, a), 0),
             false => of_different(isa, a, b, known),
@@ -195,6 +182,7 @@ fn finite_moments(values: impl Iterator<Item = f64> + Clone) -> Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::Level;
 
     fn numbers(seed: u32, count: usize) -> Vec<f32> {
         let mut state = seed;

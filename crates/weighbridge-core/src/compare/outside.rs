@@ -4,7 +4,8 @@ use half::{bf16, f16};
 
 use crate::bounds::Bounds;
 use crate::dtype::DType;
-use crate::simd::{self, Isa, Level, Task};
+use crate::kernel;
+use crate::simd::Level;
 
 /// How many places are kept.
 const PLACES: usize = 8;
@@ -223,25 +224,11 @@ impl Outside {
     }
 }
 
-/// How many originals lie outside their bounds. A source that was rounded itself may be off by
-/// the share `rounded` of each number.
-pub fn count_outside(level: Level, originals: &[f32], bounds: &[Bounds], rounded: f32) -> u64 {
-    simd::run(level, CountOutside { originals, bounds, share: rounded + ROUNDING })
-}
-
-struct CountOutside<'a> {
-    originals: &'a [f32],
-    bounds: &'a [Bounds],
-    share: f32,
-}
-
-impl Task for CountOutside<'_> {
-    type Output = u64;
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) -> u64 {
-        let Self { originals, bounds, share } = self;
-        let mut count = 0u32;
+kernel! {
+    /// How many originals lie outside their bounds. A source that was rounded itself may be off by
+    /// the share `rounded` of each number.
+    pub fn count_outside(_isa; originals: &[f32], bounds: &[Bounds], rounded: f32) -> u64 {
+        let (mut count, share) = (0u32, rounded + ROUNDING);
         for (&x, bounds) in originals.iter().zip(bounds) {
             count += u32::from(bounds.exclude(x, share));
         }
@@ -264,23 +251,11 @@ pub fn times_outside(x: f32, stored: f32, bounds: Bounds, rounded: f32) -> Optio
     Some(if allowed > 0.0 { apart / allowed } else { f64::INFINITY })
 }
 
-/// How many pairs of bounds do not meet.
-pub fn count_apart(level: Level, a: &[Bounds], b: &[Bounds]) -> u64 {
-    simd::run(level, CountApart { a, b })
-}
-
-struct CountApart<'a> {
-    a: &'a [Bounds],
-    b: &'a [Bounds],
-}
-
-impl Task for CountApart<'_> {
-    type Output = u64;
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) -> u64 {
+kernel! {
+    /// How many pairs of bounds do not meet.
+    pub fn count_apart(_isa; a: &[Bounds], b: &[Bounds]) -> u64 {
         let mut count = 0u32;
-        for (&a, &b) in self.a.iter().zip(self.b) {
+        for (&a, &b) in a.iter().zip(b) {
             count += u32::from(are_apart(a, b));
         }
         count.into()

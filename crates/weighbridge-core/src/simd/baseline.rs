@@ -1,7 +1,7 @@
 //! What every CPU of the architecture has: the scalar definitions.
 
 use super::blocks::BlockForms;
-use super::isa::{Isa, Task};
+use super::isa::{Isa, Operations, Task};
 use super::scalars::Scalars;
 use super::vector::LANES;
 
@@ -21,6 +21,8 @@ pub(super) fn run<K: Task>(task: K) -> K::Output {
 struct Baseline;
 
 impl BlockForms for Baseline {}
+
+impl Operations for Baseline {}
 
 impl Isa for Baseline {
     type Vector = Scalars;

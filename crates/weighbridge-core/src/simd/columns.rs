@@ -1,6 +1,6 @@
 //! Codes that are stored by columns, eight columns side by side.
 
-use super::{Isa, Level, Number, Task, run};
+use super::Number;
 
 /// Columns that are decoded together.
 pub const EIGHT: usize = 8;
@@ -59,29 +59,12 @@ impl<'a, R: Fn(usize) -> &'a [u8], const STRIDE: usize> EightColumns<'a, R, STRI
     }
 }
 
-/// Decodes eight columns side by side: eight numbers of `out` for each row of codes.
-pub fn decode_eight_columns<'a, T: Number, const STRIDE: usize>(
-    level: Level,
-    codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
-    out: &mut [T],
-) {
-    run(level, Decode { codes, out });
-}
-
-/// The task of [`decode_eight_columns`].
-struct Decode<'t, 'a, R, T, const STRIDE: usize> {
-    // By value: the output cannot alias it, so it stays in registers.
-    codes: EightColumns<'a, R, STRIDE>,
-    out: &'t mut [T],
-}
-
-impl<'a, R: Fn(usize) -> &'a [u8], T: Number, const STRIDE: usize> Task
-    for Decode<'_, 'a, R, T, STRIDE>
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        isa.eight_columns(self.codes, self.out);
+kernel! {
+    /// Decodes eight columns side by side: eight numbers of `out` for each row of codes.
+    // The codes come by value: the output cannot alias them, so they stay in registers.
+    pub fn decode_eight_columns['a, R: Fn(usize) -> &'a [u8], T: Number, const STRIDE: usize](
+        isa; codes: EightColumns<'a, R, STRIDE>, out: &mut [T]
+    ) -> () {
+        isa.eight_columns(codes, out)
     }
 }

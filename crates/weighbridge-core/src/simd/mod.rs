@@ -12,7 +12,11 @@
 #[macro_use]
 mod blocks;
 #[macro_use]
+mod isa;
+#[macro_use]
 mod sets;
+#[macro_use]
+pub mod vector;
 
 pub mod accumulate;
 #[cfg(any(test, feature = "testing"))]
@@ -21,7 +25,6 @@ pub mod by_digits;
 pub mod codes;
 mod columns;
 pub mod extent;
-mod isa;
 mod level;
 pub mod near;
 mod number;
@@ -32,7 +35,6 @@ pub mod small_floats;
 pub mod steps;
 mod to_small_floats;
 mod transpose;
-pub mod vector;
 
 // The instruction sets, the slowest first: the folder or file of each, and where it is compiled.
 cfg_match! {
@@ -41,7 +43,7 @@ cfg_match! {
 }
 
 pub use columns::{EIGHT, EightColumns, decode_eight_columns};
-pub use isa::{Isa, Task};
+pub use isa::{Isa, Operations, Task};
 pub use level::{Level, asked, level, with_level};
 pub use number::{Number, half_to_f32};
 pub use slices::{map, narrow, prefetch};

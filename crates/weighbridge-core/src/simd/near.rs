@@ -3,6 +3,19 @@
 //! Nearly all groups that are ever looked at do, so that one answer for all of a group is what has
 //! to be quick. Nothing is fused, and every level gives the same answer.
 
+/// Which originals lie near a number.
+pub trait Reach {
+    /// Whether an original does.
+    fn holds(&self, value: f32, original: f32) -> bool;
+
+    /// Whether all do: the definition.
+    #[inline(always)]
+    fn hold_all(&self, values: &[f32], originals: &[f32]) -> bool {
+        let far = |far, (v, o): (&f32, &f32)| far | u32::from(!self.holds(*v, *o));
+        values.iter().zip(originals).fold(0, far) == 0
+    }
+}
+
 /// How far originals may lie from numbers whose neighbours are all equally far away.
 #[derive(Clone, Copy, Debug)]
 pub struct EvenReach {
@@ -14,19 +27,12 @@ pub struct EvenReach {
     pub zero: f32,
 }
 
-impl EvenReach {
+impl Reach for EvenReach {
     /// Whether an original lies near its number.
     #[inline(always)]
-    pub fn holds(&self, value: f32, original: f32) -> bool {
+    fn holds(&self, value: f32, original: f32) -> bool {
         let more = (value - self.zero).abs() * self.of_distance;
         (original - value).abs() - more <= self.constant
-    }
-
-    /// The definition.
-    #[inline(always)]
-    pub fn hold_all(&self, values: &[f32], originals: &[f32]) -> bool {
-        let far = |far, (v, o): (&f32, &f32)| far | u32::from(!self.holds(*v, *o));
-        values.iter().zip(originals).fold(0, far) == 0
     }
 }
 
@@ -47,24 +53,17 @@ pub struct FloatReach {
     pub most: f32,
 }
 
-impl FloatReach {
+impl Reach for FloatReach {
     /// Whether an original lies near its number. The gap between the two is that of the smaller: a
     /// power of two has half the gap on the side of zero.
     #[inline(always)]
-    pub fn holds(&self, value: f32, original: f32) -> bool {
+    fn holds(&self, value: f32, original: f32) -> bool {
         let [stored, size] = [value, original].map(f32::abs);
         let smaller = if size < stored { size } else { stored } * self.inverse;
         let power = f32::from_bits(smaller.to_bits() & 0x7f80_0000);
         let power = if power > self.smallest_normal { power } else { self.smallest_normal };
         let apart = (original - value).abs() - stored * self.of_value;
         (apart - power * self.step <= self.constant) & (size <= self.most)
-    }
-
-    /// The definition.
-    #[inline(always)]
-    pub fn hold_all(&self, values: &[f32], originals: &[f32]) -> bool {
-        let far = |far, (v, o): (&f32, &f32)| far | u32::from(!self.holds(*v, *o));
-        values.iter().zip(originals).fold(0, far) == 0
     }
 }
 
@@ -82,10 +81,10 @@ pub struct Cells {
     pub of_value: f32,
 }
 
-impl Cells {
+impl Reach for Cells {
     /// Whether an original lies in the cell of its number.
     #[inline(always)]
-    pub fn holds(&self, value: f32, original: f32) -> bool {
+    fn holds(&self, value: f32, original: f32) -> bool {
         let Self { edges, constant, of_value } = self;
         let [mut below, mut above] = [edges[0], edges[1]];
         for index in 1..MOST_LEVELS {
@@ -95,13 +94,6 @@ impl Cells {
         }
         let more = value.abs() * of_value + constant;
         (original + more >= below) & (original - more <= above)
-    }
-
-    /// The definition.
-    #[inline(always)]
-    pub fn hold_all(&self, values: &[f32], originals: &[f32]) -> bool {
-        let far = |far, (v, o): (&f32, &f32)| far | u32::from(!self.holds(*v, *o));
-        values.iter().zip(originals).fold(0, far) == 0
     }
 }
 

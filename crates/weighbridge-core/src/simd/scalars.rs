@@ -44,69 +44,23 @@ operators!(Add add +, Sub sub -, Mul mul *, Div div /);
 impl Parallel for Scalars {
     type Mask = Bools;
 
-    #[inline(always)]
-    fn same(self, value: f32) -> Self {
-        Self([value; LANES])
-    }
-
-    #[inline(always)]
-    fn abs(self) -> Self {
-        self.each(f32::abs)
-    }
-
-    #[inline(always)]
-    fn signed_as(self, other: Self) -> Self {
-        self.with(other, f32::copysign)
-    }
-
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        self.each(f32::sqrt)
-    }
-
-    #[inline(always)]
-    fn round(self) -> Self {
-        self.each(f32::round_ties_even)
-    }
-
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        self.with(other, |a, b| if a < b { a } else { b })
-    }
-
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        self.with(other, |a, b| if a > b { a } else { b })
-    }
-
-    #[inline(always)]
-    fn less(self, than: Self) -> Bools {
-        self.where_(than, |a, b| a < b)
-    }
-
-    #[inline(always)]
-    fn at_most(self, other: Self) -> Bools {
-        self.where_(other, |a, b| a <= b)
-    }
-
-    #[inline(always)]
-    fn equals(self, other: Self) -> Bools {
-        #[allow(clippy::float_cmp)] // That is what is asked.
-        self.where_(other, |a, b| a == b)
-    }
-
-    #[inline(always)]
-    fn or(self, other: Self, mask: Bools) -> Self {
-        Self(std::array::from_fn(|lane| if mask.0[lane] { self.0[lane] } else { other.0[lane] }))
+    inlined! {
+        fn same(self, value: f32) -> Self = Self([value; LANES]);
+        fn abs(self) -> Self = self.each(f32::abs);
+        fn signed_as(self, other: Self) -> Self = self.with(other, f32::copysign);
+        fn sqrt(self) -> Self = self.each(f32::sqrt);
+        fn round(self) -> Self = self.each(f32::round_ties_even);
+        fn min(self, other: Self) -> Self = self.with(other, |a, b| if a < b { a } else { b });
+        fn max(self, other: Self) -> Self = self.with(other, |a, b| if a > b { a } else { b });
+        fn less(self, than: Self) -> Bools = self.where_(than, |a, b| a < b);
+        fn at_most(self, other: Self) -> Bools = self.where_(other, |a, b| a <= b);
+        fn equals(self, other: Self) -> Bools = self.where_(other, |a, b| a == b);
+        fn or(self, other: Self, mask: Bools) -> Self =
+            Self(std::array::from_fn(|at| if mask.0[at] { self.0[at] } else { other.0[at] }));
     }
 }
 
 impl Vector for Scalars {
-    #[inline(always)]
-    fn lanes(self) -> [f32; LANES] {
-        self.0
-    }
-
     #[inline(always)]
     fn store(self, to: &mut [f32; LANES]) {
         *to = self.0;
@@ -147,24 +101,13 @@ impl Vector for Scalars {
 pub struct Bools([bool; LANES]);
 
 impl Choice for Bools {
-    #[inline(always)]
-    fn and(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane] & other.0[lane]))
-    }
-
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane] | other.0[lane]))
-    }
-
-    #[inline(always)]
-    fn not(self) -> Self {
-        Self(self.0.map(|lane| !lane))
-    }
-
-    #[inline(always)]
-    fn any(self) -> bool {
-        self.0.contains(&true)
+    inlined! {
+        fn and(self, other: Self) -> Self =
+            Self(std::array::from_fn(|lane| self.0[lane] & other.0[lane]));
+        fn or(self, other: Self) -> Self =
+            Self(std::array::from_fn(|lane| self.0[lane] | other.0[lane]));
+        fn not(self) -> Self = Self(self.0.map(|lane| !lane));
+        fn any(self) -> bool = self.0.contains(&true);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whole slices from one type to another, at a level.
 
-use super::{Isa, Level, Number, Task, run};
+use super::{Level, Number};
 
 /// Fills `out` with `f` of each `N` bytes, compiled for the level.
 pub fn map<const N: usize>(
@@ -9,62 +9,26 @@ pub fn map<const N: usize>(
     out: &mut [f32],
     f: impl Fn([u8; N]) -> f32,
 ) {
-    run(level, Map { bytes, out, f });
+    map_chunks(level, bytes.as_chunks().0, out, f);
 }
 
-/// The task of [`map`].
-struct Map<'a, const N: usize, F: Fn([u8; N]) -> f32> {
-    bytes: &'a [u8],
-    out: &'a mut [f32],
-    f: F,
-}
-
-impl<const N: usize, F: Fn([u8; N]) -> f32> Task for Map<'_, N, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) {
-        let Self { bytes, out, f } = self;
-        out.iter_mut().zip(bytes.as_chunks().0).for_each(|(out, bytes)| *out = f(*bytes));
+kernel! {
+    fn map_chunks[const N: usize, F: Fn([u8; N]) -> f32](
+        _isa; chunks: &[[u8; N]], out: &mut [f32], f: F
+    ) -> () {
+        out.iter_mut().zip(chunks).for_each(|(out, chunk)| *out = f(*chunk));
     }
 }
 
-/// Prefetches memory that will be written soon. Rows of an output lie pages apart, so the CPU
-/// cannot predict the next one where a kernel goes from row to row.
-pub fn prefetch<T>(level: Level, out: &[T]) {
-    run(level, Prefetch(out));
+kernel! {
+    /// Prefetches memory that will be written soon. Rows of an output lie pages apart, so the CPU
+    /// cannot predict the next one where a kernel goes from row to row.
+    pub fn prefetch[T](isa; out: &[T]) -> () { isa.prefetch(out) }
 }
 
-/// The task of [`prefetch`].
-struct Prefetch<'a, T>(&'a [T]);
-
-impl<T> Task for Prefetch<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        isa.prefetch(self.0);
-    }
-}
-
-/// Rounds each of `values` to `out`'s type. NaN stays NaN.
-pub fn narrow<T: Number>(level: Level, values: &[f32], out: &mut [T]) {
-    run(level, Narrow { values, out });
-}
-
-/// The task of [`narrow`].
-struct Narrow<'a, T> {
-    values: &'a [f32],
-    out: &'a mut [T],
-}
-
-impl<T: Number> Task for Narrow<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        isa.narrow(self.values, self.out);
-    }
+kernel! {
+    /// Rounds each of `values` to `out`'s type. NaN stays NaN.
+    pub fn narrow[T: Number](isa; values: &[f32], out: &mut [T]) -> () { isa.narrow(values, out) }
 }
 
 #[cfg(test)]

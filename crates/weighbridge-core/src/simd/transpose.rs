@@ -1,6 +1,6 @@
 //! Transposes small matrices, so that what is stored by columns can be written by rows.
 
-use super::{Isa, Level, Number, Task, run};
+use super::{Level, Number};
 
 /// A matrix that lies somewhere in a slice.
 #[derive(Clone, Copy, Debug)]
@@ -23,22 +23,12 @@ pub fn transpose<T: Number>(level: Level, sides: Sides, from: &[T], to: &mut [T]
     }
     let from = &from[..(rows - 1) * sides.from + columns];
     let to = &mut to[..(columns - 1) * sides.to + rows];
-    run(level, Transpose { sides, from, to });
+    transpose_within(level, sides, from, to);
 }
 
-/// The task of [`transpose`]; the slices hold exactly the matrix.
-struct Transpose<'a, T> {
-    sides: Sides,
-    from: &'a [T],
-    to: &'a mut [T],
-}
-
-impl<T: Number> Task for Transpose<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        let Self { sides, from, to } = self;
+kernel! {
+    /// The same, with slices that end with the matrix.
+    fn transpose_within[T: Number](isa; sides: Sides, from: &[T], to: &mut [T]) -> () {
         let (whole_rows, whole_columns) = isa.transpose(sides, from, to);
         let mut move_one = |row: usize, column: usize| {
             to[column * sides.to + row] = from[row * sides.from + column];

@@ -3,6 +3,17 @@
 //! Each lane does what the scalar operation does, rounding included; nothing is fused. A kernel
 //! whose sums must be made in one order puts eight of them side by side, one in each lane.
 
+/// Short functions that become part of their callers; each is one expression.
+macro_rules! inlined {
+    ($($(#[$about:meta])* fn $name:ident($($arguments:tt)*) $(-> $result:ty)? = $value:expr;)*) => {
+        $($(#[$about])*
+        #[inline(always)]
+        fn $name($($arguments)*) $(-> $result)? {
+            $value
+        })*
+    };
+}
+
 use std::ops::{Add, Div, Mul, Sub};
 
 use super::steps::Steps;
@@ -56,7 +67,12 @@ pub trait Parallel:
 /// Eight f32.
 pub trait Vector: Parallel<Mask: Mask> {
     /// The lanes.
-    fn lanes(self) -> [f32; LANES];
+    #[inline(always)]
+    fn lanes(self) -> [f32; LANES] {
+        let mut lanes = [0.0; LANES];
+        self.store(&mut lanes);
+        lanes
+    }
 
     /// Writes the lanes.
     fn store(self, to: &mut [f32; LANES]);

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use crate::catalog::{Catalog, Run, SummedMember, TensorInfo};
 use crate::error::{Error, Result};
+use crate::inflate::GoOn;
 use crate::input::{Input, range_of};
 use crate::limits::Limits;
 
@@ -205,31 +206,24 @@ impl Source {
         slab: &Slab,
         scratch: &'a mut Vec<u8>,
     ) -> Result<Staged<'a>> {
-        self.fetch_inner(tensor, slab, scratch)
-            .map_err(|e| e.in_tensor(&tensor.name).in_file(self.input.name()))
+        self.stage(tensor, slab, scratch)
+            .and_then(|()| self.fetched(tensor, slab, scratch))
+            .map_err(|error| self.named(tensor, error))
     }
 
-    fn fetch_inner<'a>(
-        &'a self,
-        tensor: &TensorInfo,
-        slab: &Slab,
-        scratch: &'a mut Vec<u8>,
-    ) -> Result<Staged<'a>> {
+    /// Reads the bytes of a slab into `scratch`, where they are not lent.
+    fn stage(&self, tensor: &TensorInfo, slab: &Slab, scratch: &mut Vec<u8>) -> Result<()> {
         let span = self.check_slab(tensor, slab)?;
-        let row_bytes = to_usize(slab.row_bytes)?;
         if span == 0 {
             // Nothing is wanted, so it does not matter where it would be.
-            return Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? });
+            return Ok(());
         }
         self.input.will_need_stretch(span);
-        if let Some(lent) = self.lent(tensor, slab, span) {
-            let lent = lent?;
-            self.saw_slab(tensor, slab, lent.bytes, lent.stride)?;
-            return Ok(lent);
+        if let Some(lent) = self.lent(tensor, slab, span).transpose()? {
+            return self.saw_slab(tensor, slab, lent.bytes, lent.stride);
         }
         resize(scratch, slab)?;
-        self.read_slab(tensor, slab, scratch)?;
-        Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
+        self.read_slab(tensor, slab, scratch)
     }
 
     /// Reads a slab of a tensor into `out`.
@@ -242,7 +236,7 @@ impl Source {
             self.input.will_need_stretch(span);
             self.read_slab(tensor, slab, out)
         };
-        read().map_err(|e: Error| e.in_tensor(&tensor.name).in_file(self.input.name()))
+        read().map_err(|error| self.named(tensor, error))
     }
 
     /// How far a slab reaches; an error unless it is one of the tensor's, which can be read.
@@ -285,7 +279,7 @@ impl Source {
     /// An error if what was read so far came from an archive member that is damaged: one that does
     /// not have the checksum that the archive states. What was not read of such members is looked at
     /// now; `go_on` is asked from time to time.
-    pub fn check_sums(&self, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
+    pub fn check_sums(&self, go_on: GoOn<'_>) -> Result<()> {
         self.check_sums_where(&|_| true, go_on)
     }
 
@@ -293,7 +287,7 @@ impl Source {
     pub fn check_sums_of<'a>(
         &self,
         tensors: impl Iterator<Item = &'a TensorInfo>,
-        go_on: &dyn Fn() -> Result<()>,
+        go_on: GoOn<'_>,
     ) -> Result<()> {
         let mut starts = Vec::new();
         let mut inside = HashSet::with_hasher(foldhash::fast::RandomState::default());
@@ -315,11 +309,7 @@ impl Source {
         self.check_sums_where(&is_wanted, go_on)
     }
 
-    fn check_sums_where(
-        &self,
-        is_wanted: &dyn Fn(Summed) -> bool,
-        go_on: &dyn Fn() -> Result<()>,
-    ) -> Result<()> {
+    fn check_sums_where(&self, is_wanted: &dyn Fn(Summed) -> bool, go_on: GoOn<'_>) -> Result<()> {
         let in_tensor = |error: Error, is_inside: &dyn Fn(Run) -> bool| {
             let mut tensors = self.catalog.tensors.iter();
             let first = tensors.find(|tensor| is_inside(tensor.place.run));
@@ -371,13 +361,10 @@ impl Source {
         scratch: &'a [u8],
     ) -> Result<Staged<'a>> {
         let row_bytes = to_usize(slab.row_bytes)?;
+        let kept = Staged { bytes: scratch, row_bytes, stride: row_bytes };
         match span_of(slab) {
-            None | Some(0) => Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? }),
-            Some(span) => self.lent(tensor, slab, span).unwrap_or(Ok(Staged {
-                bytes: scratch,
-                row_bytes,
-                stride: row_bytes,
-            })),
+            None | Some(0) => Ok(Staged { bytes: &[], stride: to_usize(slab.stride)?, ..kept }),
+            Some(span) => self.lent(tensor, slab, span).unwrap_or(Ok(kept)),
         }
     }
 
@@ -390,6 +377,11 @@ impl Source {
             Some(reason) => Err(Error::unsupported(reason.to_string()).in_tensor(&tensor.name)),
             None => Ok(()),
         }
+    }
+
+    /// An error that says where it was.
+    fn named(&self, tensor: &TensorInfo, error: Error) -> Error {
+        error.in_tensor(&tensor.name).in_file(self.input.name())
     }
 
     fn missing(&self, tensor: &TensorInfo) -> Error {

@@ -1,13 +1,6 @@
 //! The sums of a comparison, one register for each.
-#![allow(unsafe_code)]
 
-use std::arch::x86_64::{
-    __m256d, __m256i, _mm_loadu_ps, _mm256_add_pd, _mm256_andnot_pd, _mm256_cmpeq_epi32,
-    _mm256_cvtps_pd, _mm256_fmadd_pd, _mm256_loadu_si256, _mm256_max_epi32, _mm256_max_epu32,
-    _mm256_max_pd, _mm256_min_epi32, _mm256_mul_pd, _mm256_set1_pd, _mm256_setzero_pd,
-    _mm256_setzero_si256, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_storeu_pd,
-    _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_pd, _mm256_xor_si256,
-};
+use std::arch::x86_64::*;
 
 use crate::simd::accumulate::{Eight, LANES, OneSide, TwoSides};
 

@@ -1,38 +1,12 @@
 //! Codes that are stored by columns: words transposed in registers.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
+use super::transpose::four_columns;
 use crate::simd::Number;
 use crate::simd::avx2::lanes::store8;
 use crate::simd::columns::{EIGHT, EightColumns};
-
-/// Four columns of eight rows of words, each column in one register; reads sixteen bytes of each
-/// row.
-///
-/// Rows four apart share a register from the start, so no word ever crosses its halves.
-///
-/// # Safety
-///
-/// Sixteen bytes may be read from each row. The CPU has AVX2, F16C and FMA.
-#[inline(always)]
-unsafe fn four_columns(rows: [*const u8; 8]) -> [__m256i; 4] {
-    // SAFETY: the caller provides sixteen bytes of each row.
-    unsafe {
-        let half = |row: usize| _mm_loadu_si128(rows[row].cast());
-        let pair = |row: usize| _mm256_set_m128i(half(row + 4), half(row));
-        let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
-        let (low_ab, high_ab) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
-        let (low_cd, high_cd) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
-        [
-            _mm256_unpacklo_epi64(low_ab, low_cd),
-            _mm256_unpackhi_epi64(low_ab, low_cd),
-            _mm256_unpacklo_epi64(high_ab, high_cd),
-            _mm256_unpackhi_epi64(high_ab, high_cd),
-        ]
-    }
-}
 
 /// Writes eight words to byte `at` of a stream.
 #[inline]
@@ -66,7 +40,7 @@ pub(super) fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
         for column in (0..whole_columns).step_by(4) {
             // SAFETY: each row has four words from there on.
             unsafe {
-                let four = four_columns(words.map(|words| words.as_ptr().add(4 * column)));
+                let four = four_columns(|row| words[row].as_ptr().add(4 * column));
                 for (i, words) in four.into_iter().enumerate() {
                     store(streams, column + i, 4 * row, words);
                 }
@@ -134,11 +108,9 @@ pub(super) fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
         }
         for (output, nibble) in (0..8).zip(order) {
             for word in (0..words.len()).step_by(4) {
-                let rows = std::array::from_fn(|eighth| {
-                    block[eighth][nibble as usize][word..word + 4].as_ptr().cast()
-                });
+                let row = |eighth: usize| &block[eighth][nibble as usize][word..word + 4];
                 // SAFETY: each row has four words from there on.
-                let four = unsafe { four_columns(rows) };
+                let four = unsafe { four_columns(|eighth| row(eighth).as_ptr().cast()) };
                 for (i, found) in four.into_iter().enumerate().take(words.len() - word) {
                     store(streams, 8 * (word + i) + output, first / 2, found);
                 }

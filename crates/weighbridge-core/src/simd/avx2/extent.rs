@@ -1,12 +1,6 @@
 //! The sums of some numbers and their extremes: eight registers of sums, three of the rest.
-#![allow(unsafe_code)]
 
-use std::arch::x86_64::{
-    __m256d, _CMP_EQ_OQ, _mm_loadu_ps, _mm256_add_pd, _mm256_castps_si256, _mm256_cmp_ps,
-    _mm256_cvtps_pd, _mm256_fmadd_pd, _mm256_loadu_ps, _mm256_max_ps, _mm256_min_ps,
-    _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_storeu_pd,
-    _mm256_storeu_ps, _mm256_storeu_si256, _mm256_sub_epi32,
-};
+use std::arch::x86_64::*;
 
 use crate::simd::extent::{BLOCK, Ends, Extent, HALF, LANES, Sixteen};
 

@@ -4,18 +4,19 @@
 //! which take slices. Functions of registers and references have `#[target_feature]`, so they are
 //! safe to call from one another. Functions of pointers are `#[inline(always)]` instead: they
 //! become part of their callers, and are compiled with the callers' instructions.
-#![allow(unsafe_code)] // Intrinsics; an [`Avx2`] exists only where the CPU has them.
+#![allow(unsafe_code)] // In the whole folder: an [`Avx2`] exists only where the CPU has the instructions.
 
 use std::ops::Range;
 
 use super::accumulate::{Eight, OneSide, TwoSides};
 use super::blocks::BlockForms;
 use super::by_digits::{Tables, Target};
-use super::codes::{Arithmetic, Codes, Run, Segment};
+use super::codes::{Rule, Run, Segment};
 use super::columns::EightColumns;
 use super::extent::{Ends, Extent, Sixteen};
-use super::isa::{Isa, Task};
+use super::isa::{Isa, Operations, Task};
 use super::near::{Cells, EvenReach, FloatReach};
+use super::vector::LANES;
 use super::{Number, Sides};
 
 mod accumulate;
@@ -33,7 +34,7 @@ mod table16;
 mod transpose;
 mod vector;
 
-use numbers::{even, half, odd, scaled_words16, scaled_words16_from, scaled16, signed8, unsigned8};
+use numbers::{apart, half, scaled_words16, scaled16, signed8, unsigned8};
 use table16::{Table16, crossed, crossed_nibbles32};
 
 /// Whether this CPU has what the level needs.
@@ -70,147 +71,27 @@ impl Isa for Avx2 {
     fn load(self, lanes: &[f32; 8]) -> vector::Register {
         vector::Register::load(self, lanes)
     }
-
-    #[inline(always)]
-    fn narrow<T: Number>(self, values: &[f32], out: &mut [T]) {
-        // SAFETY: the CPU has the instructions.
-        unsafe { slices::narrow(values, out) }
-    }
-
-    #[inline(always)]
-    fn prefetch<T>(self, out: &[T]) {
-        slices::prefetch(out);
-    }
-
-    #[inline(always)]
-    fn transpose<T: Number>(self, sides: Sides, from: &[T], to: &mut [T]) -> (usize, usize) {
-        // SAFETY: the CPU has the instructions.
-        unsafe { transpose::squares(sides, from, to) }
-    }
-
-    #[inline(always)]
-    fn scaled_bytes<T: Number>(self, scale: f32, bytes: &[u8], out: &mut [T]) -> usize {
-        // SAFETY: the CPU has the instructions.
-        unsafe { slices::scaled_bytes(scale, bytes, out) }
-    }
-
-    #[inline(always)]
-    fn code_groups<T: Number>(
-        self,
-        codes: &Codes,
-        signs: Option<[u8; 16]>,
-        arithmetic: Arithmetic,
-        stepwise: bool,
-        run: &Run<'_>,
-        out: &mut [T],
-    ) -> usize {
-        // SAFETY: the CPU has the instructions.
-        unsafe { codes::groups(codes, signs, arithmetic, stepwise, run, out) }
-    }
-
-    #[inline(always)]
-    fn code_segment<T: Number>(
-        self,
-        codes: &Codes,
-        arithmetic: Arithmetic,
-        segment: Segment<'_>,
-        out: &mut [T],
-    ) -> usize {
-        // SAFETY: the CPU has the instructions.
-        unsafe { codes::segment(codes, arithmetic, segment, out) }
-    }
-
-    #[inline(always)]
-    fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
-        self,
-        streams: &mut [[u8; BYTES]; COLUMNS],
-        row: impl Fn(usize) -> &'a [u8],
-        columns: &Range<usize>,
-        rows: &Range<usize>,
-    ) -> (usize, usize) {
-        // SAFETY: the CPU has the instructions.
-        unsafe { columns::turn_words(streams, row, columns, rows) }
-    }
-
-    #[inline(always)]
-    fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
-        self,
-        streams: &mut [[u8; BYTES]; COLUMNS],
-        row: impl Fn(usize) -> &'a [u8],
-        columns: &Range<usize>,
-        rows: &Range<usize>,
-        order: [u32; 8],
-    ) -> usize {
-        // SAFETY: the CPU has the instructions.
-        unsafe { columns::turn_nibbles(streams, row, columns, rows, order) }
-    }
-
-    #[inline(always)]
-    fn eight_columns<'a, T: Number, const STRIDE: usize>(
-        self,
-        codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
-        out: &mut [T],
-    ) {
-        // SAFETY: the CPU has the instructions.
-        unsafe { columns::eight_columns(codes, out) }
-    }
-
-    #[inline(always)]
-    fn one_side(self, numbers: &[Eight]) -> OneSide {
-        // SAFETY: the CPU has the instructions.
-        unsafe { accumulate::one_side(numbers) }
-    }
-
-    #[inline(always)]
-    fn two_sides(self, a: &[Eight], b: &[Eight]) -> TwoSides {
-        // SAFETY: the CPU has the instructions.
-        unsafe { accumulate::two_sides(a, b) }
-    }
-
-    #[inline(always)]
-    fn extent(self, numbers: &[Sixteen], ends: &mut [Ends]) -> Extent {
-        // SAFETY: the CPU has the instructions.
-        unsafe { extent::extent(numbers, ends) }
-    }
-
-    #[inline(always)]
-    fn near_even(self, reach: &EvenReach, values: &[f32], originals: &[f32]) -> bool {
-        // SAFETY: the CPU has the instructions.
-        unsafe { near::even(reach, values, originals) }
-    }
-
-    #[inline(always)]
-    fn near_floats(self, reach: &FloatReach, values: &[f32], originals: &[f32]) -> bool {
-        // SAFETY: the CPU has the instructions.
-        unsafe { near::floats(reach, values, originals) }
-    }
-
-    #[inline(always)]
-    fn in_cells(self, cells: &Cells, values: &[f32], originals: &[f32]) -> bool {
-        // SAFETY: the CPU has the instructions.
-        unsafe { near::in_cells(cells, values, originals) }
-    }
-
-    #[inline(always)]
-    fn nearest_code<const DIGITS: usize>(
-        self,
-        codes: &[[u16; 8]],
-        target: &Target<'_, DIGITS>,
-    ) -> u16 {
-        // SAFETY: the CPU has the instructions.
-        unsafe { by_digits::nearest(codes, target) }
-    }
-
-    #[inline(always)]
-    fn sums_by_digits<const DIGITS: usize>(
-        self,
-        codes: &[[u16; 8]],
-        tables: &[Tables],
-    ) -> [[f32; 8]; 2] {
-        // SAFETY: the CPU has the instructions.
-        unsafe { by_digits::sums::<DIGITS>(codes, tables) }
-    }
 }
+
+operations_of!(Avx2 {
+    narrow by slices::narrow;
+    prefetch by slices::prefetch;
+    transpose by transpose::squares;
+    scaled_bytes by slices::scaled_bytes;
+    code_groups by codes::groups;
+    code_segment by codes::segment;
+    turn_words by columns::turn_words;
+    turn_nibbles by columns::turn_nibbles;
+    eight_columns by columns::eight_columns;
+    one_side by accumulate::one_side;
+    two_sides by accumulate::two_sides;
+    extent by extent::extent;
+    near_even by near::even;
+    near_floats by near::floats;
+    in_cells by near::in_cells;
+    nearest_code by by_digits::nearest;
+    sums_by_digits by by_digits::sums::<DIGITS>;
+});
 
 block_forms_of!(Avx2 {
     simple: q4_0, q4_1, q5_0, q5_1, q8_0, q8_1, apr_q4;

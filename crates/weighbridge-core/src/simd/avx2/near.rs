@@ -1,15 +1,8 @@
 //! Whether originals lie near their numbers, eight at a time.
-#![allow(unsafe_code)]
 
-use std::arch::x86_64::{
-    __m256, __m256i, _CMP_GT_OQ, _CMP_NGE_UQ, _CMP_NLE_UQ, _mm256_add_epi32, _mm256_add_ps,
-    _mm256_and_ps, _mm256_andnot_ps, _mm256_blendv_ps, _mm256_castps_si256, _mm256_cmp_ps,
-    _mm256_loadu_ps, _mm256_max_ps, _mm256_min_ps, _mm256_movemask_ps, _mm256_mul_ps, _mm256_or_ps,
-    _mm256_permutevar8x32_ps, _mm256_set1_epi32, _mm256_set1_ps, _mm256_setr_epi32,
-    _mm256_setzero_ps, _mm256_shuffle_ps, _mm256_sub_ps,
-};
+use std::arch::x86_64::*;
 
-use crate::simd::near::{Cells, EvenReach, FloatReach};
+use crate::simd::near::{Cells, EvenReach, FloatReach, Reach as _};
 
 type Eight = [f32; 8];
 

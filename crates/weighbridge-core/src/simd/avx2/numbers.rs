@@ -1,5 +1,4 @@
 //! Integers in registers, converted to numbers and written to memory.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -13,7 +12,7 @@ use crate::simd::avx2::lanes::{store_woven16, store16};
 ///
 /// Two bytes may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
-pub(in crate::simd::avx2) unsafe fn half(at: *const u8) -> f32 {
+pub(super) unsafe fn half(at: *const u8) -> f32 {
     // SAFETY: two bytes may be read.
     unsafe {
         let bits = u16::from_le_bytes(at.cast::<[u8; 2]>().read());
@@ -25,31 +24,25 @@ pub(in crate::simd::avx2) unsafe fn half(at: *const u8) -> f32 {
 /// The lowest eight of `bytes`, unsigned, as numbers.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd::avx2) fn unsigned8(bytes: __m128i) -> __m256 {
+pub(super) fn unsigned8(bytes: __m128i) -> __m256 {
     _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes))
 }
 
 /// The lowest eight of `bytes`, signed, as numbers.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd::avx2) fn signed8(bytes: __m128i) -> __m256 {
+pub(super) fn signed8(bytes: __m128i) -> __m256 {
     _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes))
 }
 
-/// The first, third, .. of sixteen signed words as numbers.
+/// The even and the odd of sixteen signed words as numbers.
 ///
 /// Multiplying by one and zero extends the sign on a unit that shifts and shuffles leave free.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd::avx2) fn even(words: __m256i) -> __m256 {
-    _mm256_cvtepi32_ps(_mm256_madd_epi16(words, _mm256_set1_epi32(1)))
-}
-
-/// The second, fourth, .. of sixteen signed words as numbers.
-#[inline]
-#[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd::avx2) fn odd(words: __m256i) -> __m256 {
-    _mm256_cvtepi32_ps(_mm256_srai_epi32::<16>(words))
+pub(super) fn apart(words: __m256i) -> [__m256; 2] {
+    let even = _mm256_madd_epi16(words, _mm256_set1_epi32(1));
+    [_mm256_cvtepi32_ps(even), _mm256_cvtepi32_ps(_mm256_srai_epi32::<16>(words))]
 }
 
 /// Writes sixteen signed words times `scale` to `at..at + 16`.
@@ -58,35 +51,11 @@ pub(in crate::simd::avx2) fn odd(words: __m256i) -> __m256 {
 ///
 /// Sixteen numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
-pub(in crate::simd::avx2) unsafe fn scaled_words16<T: Number>(
-    at: *mut T,
-    words: __m256i,
-    scale: __m256,
-) {
+pub(super) unsafe fn scaled_words16<T: Number>(at: *mut T, words: __m256i, scale: __m256) {
     // SAFETY: the caller's promise is passed on.
     unsafe {
-        let (even, odd) = (even(words), odd(words));
+        let [even, odd] = apart(words);
         store_woven16(at, _mm256_mul_ps(even, scale), _mm256_mul_ps(odd, scale));
-    }
-}
-
-/// Writes sixteen signed words times `scale` plus `minimum`, rounded after each step, to
-/// `at..at + 16`.
-///
-/// # Safety
-///
-/// Sixteen numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
-#[inline(always)]
-pub(in crate::simd::avx2) unsafe fn scaled_words16_from<T: Number>(
-    at: *mut T,
-    words: __m256i,
-    scale: __m256,
-    minimum: __m256,
-) {
-    // SAFETY: the caller's promise is passed on.
-    unsafe {
-        let value = |lanes| _mm256_add_ps(_mm256_mul_ps(lanes, scale), minimum);
-        store_woven16(at, value(even(words)), value(odd(words)));
     }
 }
 
@@ -96,7 +65,7 @@ pub(in crate::simd::avx2) unsafe fn scaled_words16_from<T: Number>(
 ///
 /// Sixteen numbers may be written to `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
-pub(in crate::simd::avx2) unsafe fn scaled16<T: Number>(at: *mut T, bytes: __m128i, scale: __m256) {
+pub(super) unsafe fn scaled16<T: Number>(at: *mut T, bytes: __m128i, scale: __m256) {
     // SAFETY: the caller's promise is passed on.
     unsafe {
         let low = _mm256_mul_ps(signed8(bytes), scale);

@@ -1,5 +1,4 @@
 //! Lookups of 16-bit numbers by codes of four bits.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -11,7 +10,7 @@ use crate::simd::avx2::lanes::round16;
 /// Rounding an element costs more than everything else in a 4-bit block. But such a block has only
 /// sixteen different numbers: they are rounded once, and two byte shuffles look up each element.
 #[derive(Clone, Copy)]
-pub(in crate::simd::avx2) struct Table16 {
+pub(super) struct Table16 {
     low_bytes: __m256i,
     high_bytes: __m256i,
 }
@@ -20,7 +19,7 @@ impl Table16 {
     /// The table of sixteen numbers, rounded to `T`, a type of sixteen bits.
     #[inline]
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(in crate::simd::avx2) fn new<T: Number>(low: __m256, high: __m256) -> Self {
+    pub(super) fn new<T: Number>(low: __m256, high: __m256) -> Self {
         // Within each half: the low bytes of eight words, then their high bytes.
         let apart = _mm256_broadcastsi128_si256(_mm_setr_epi8(
             0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15,
@@ -35,7 +34,7 @@ impl Table16 {
     /// A table that was made before: sixteen low bytes, then sixteen high bytes.
     #[inline]
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(in crate::simd::avx2) fn load(bytes: &[u8; 32]) -> Self {
+    pub(super) fn load(bytes: &[u8; 32]) -> Self {
         // SAFETY: sixteen bytes are read, twice.
         unsafe {
             let twice = |at: *const u8| _mm256_broadcastsi128_si256(_mm_loadu_si128(at.cast()));
@@ -46,7 +45,7 @@ impl Table16 {
     /// The table of eight numbers and their negatives, rounded to `T`, a type of sixteen bits.
     #[inline]
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(in crate::simd::avx2) fn signed<T: Number>(numbers: __m256) -> Self {
+    pub(super) fn signed<T: Number>(numbers: __m256) -> Self {
         let twice = Self::new::<T>(numbers, numbers);
         let sign =
             _mm256_broadcastsi128_si256(_mm_set_epi64x(0x8080_8080_8080_8080_u64.cast_signed(), 0));
@@ -57,11 +56,7 @@ impl Table16 {
     /// bits, then the same eight with their signs flipped by the last eight of `signs`.
     #[inline]
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(in crate::simd::avx2) fn mirrored<T: Number>(
-        first: __m256,
-        second: __m256,
-        signs: [u8; 16],
-    ) -> Self {
+    pub(super) fn mirrored<T: Number>(first: __m256, second: __m256, signs: [u8; 16]) -> Self {
         let words = round16::<T>(first, second);
         let twice = |pattern| _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(pattern));
         let low = _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
@@ -76,7 +71,7 @@ impl Table16 {
     /// upper eight. Codes are bytes below 16.
     #[inline]
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(in crate::simd::avx2) fn look_up(self, codes: __m256i) -> [__m256i; 2] {
+    pub(super) fn look_up(self, codes: __m256i) -> [__m256i; 2] {
         let low = _mm256_shuffle_epi8(self.low_bytes, codes);
         let high = _mm256_shuffle_epi8(self.high_bytes, codes);
         [_mm256_unpacklo_epi8(low, high), _mm256_unpackhi_epi8(low, high)]
@@ -88,11 +83,7 @@ impl Table16 {
     ///
     /// 32 numbers of sixteen bits may be written to `at`. The CPU has AVX2, F16C and FMA.
     #[inline(always)]
-    pub(in crate::simd::avx2) unsafe fn store_crossed32<T: Number>(
-        self,
-        at: *mut T,
-        codes: __m256i,
-    ) {
+    pub(super) unsafe fn store_crossed32<T: Number>(self, at: *mut T, codes: __m256i) {
         // SAFETY: 32 may be written.
         unsafe {
             let [first, second] = self.look_up(codes);
@@ -106,7 +97,7 @@ impl Table16 {
 /// within 128-bit halves, gives the elements in order.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd::avx2) fn crossed(bytes: __m256i) -> __m256i {
+pub(super) fn crossed(bytes: __m256i) -> __m256i {
     _mm256_permute4x64_epi64::<0b11_01_10_00>(bytes)
 }
 
@@ -116,7 +107,7 @@ pub(in crate::simd::avx2) fn crossed(bytes: __m256i) -> __m256i {
 ///
 /// Sixteen bytes may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
-pub(in crate::simd::avx2) unsafe fn crossed_nibbles32(at: *const u8) -> __m256i {
+pub(super) unsafe fn crossed_nibbles32(at: *const u8) -> __m256i {
     // SAFETY: sixteen bytes may be read.
     unsafe {
         let bytes = _mm256_castsi128_si256(_mm_loadu_si128(at.cast()));

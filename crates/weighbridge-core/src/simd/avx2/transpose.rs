@@ -1,5 +1,4 @@
 //! Squares of a matrix, transposed in registers.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -76,29 +75,39 @@ unsafe fn square_of_words(from: *const u16, from_stride: usize, to: *mut u16, to
 /// Eight rows of eight may be read from `from` and written to `to`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 unsafe fn square_of_singles(from: *const f32, from_stride: usize, to: *mut f32, to_stride: usize) {
-    // SAFETY: eight rows of eight are read and written.
+    // SAFETY: the caller's promise is passed on.
     unsafe {
-        // Join halves of two rows four apart, so that everything else stays within halves.
-        let half = |row: usize, half: usize| {
-            let at = |row: usize| from.add(row * from_stride + 4 * half);
-            _mm256_insertf128_ps::<1>(
-                _mm256_castps128_ps256(_mm_loadu_ps(at(row))),
-                _mm_loadu_ps(at(row + 4)),
-            )
-        };
-        for left in 0..2 {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|row| half(row, left));
-            let [ab, cd] = [_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d)];
-            let [ab_high, cd_high] = [_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d)];
-            let columns = [
-                _mm256_shuffle_ps::<0b01_00_01_00>(ab, cd),
-                _mm256_shuffle_ps::<0b11_10_11_10>(ab, cd),
-                _mm256_shuffle_ps::<0b01_00_01_00>(ab_high, cd_high),
-                _mm256_shuffle_ps::<0b11_10_11_10>(ab_high, cd_high),
-            ];
+        for left in [0, 4] {
+            let columns = four_columns(|row| from.add(row * from_stride + left).cast());
             for (index, column) in columns.into_iter().enumerate() {
-                _mm256_storeu_ps(to.add((4 * left + index) * to_stride), column);
+                _mm256_storeu_si256(to.add((left + index) * to_stride).cast(), column);
             }
         }
+    }
+}
+
+/// Four columns of eight rows of words, each column in one register; reads sixteen bytes of each
+/// row.
+///
+/// Rows four apart share a register from the start, so no word ever crosses its halves.
+///
+/// # Safety
+///
+/// Sixteen bytes may be read from each row. The CPU has AVX2, F16C and FMA.
+#[inline(always)]
+pub(super) unsafe fn four_columns(row: impl Fn(usize) -> *const u8) -> [__m256i; 4] {
+    // SAFETY: the caller provides sixteen bytes of each row.
+    unsafe {
+        let half = |index: usize| _mm_loadu_si128(row(index).cast());
+        let pair = |index: usize| _mm256_set_m128i(half(index + 4), half(index));
+        let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
+        let (low_ab, high_ab) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+        let (low_cd, high_cd) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+        [
+            _mm256_unpacklo_epi64(low_ab, low_cd),
+            _mm256_unpackhi_epi64(low_ab, low_cd),
+            _mm256_unpacklo_epi64(high_ab, high_cd),
+            _mm256_unpackhi_epi64(high_ab, high_cd),
+        ]
     }
 }

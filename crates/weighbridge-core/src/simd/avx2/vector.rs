@@ -1,5 +1,4 @@
 //! A [`Vector`] in one register.
-#![allow(unsafe_code)] // Intrinsics; a [`Register`] exists only where the CPU has them.
 
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Sub};
@@ -7,6 +6,9 @@ use std::ops::{Add, Div, Mul, Sub};
 use super::super::steps::Steps;
 use super::super::vector::{Choice, LANES, Mask, Parallel, Vector};
 use super::{Avx2, steps};
+
+/// How [`Parallel::round`] rounds: to the nearest, halves to even.
+const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
 /// Eight f32.
 #[derive(Clone, Copy)]
@@ -53,85 +55,31 @@ macro_rules! operators {
 
 operators!(Add add _mm256_add_ps, Sub sub _mm256_sub_ps, Mul mul _mm256_mul_ps, Div div _mm256_div_ps);
 
+// SAFETY, here and below: a register exists only where the CPU has the instructions.
 impl Parallel for Register {
     type Mask = Bits;
 
-    #[inline(always)]
-    fn same(self, value: f32) -> Self {
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_set1_ps(value) })
-    }
-
-    #[inline(always)]
-    fn abs(self) -> Self {
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
-    }
-
-    #[inline(always)]
-    fn signed_as(self, other: Self) -> Self {
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0), other.0), self.0) })
-    }
-
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_sqrt_ps(self.0) })
-    }
-
-    #[inline(always)]
-    fn round(self) -> Self {
-        const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_round_ps::<NEAREST>(self.0) })
-    }
-
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_min_ps(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_max_ps(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn less(self, than: Self) -> Bits {
-        // SAFETY: the CPU has the instructions.
-        Bits(unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, than.0) })
-    }
-
-    #[inline(always)]
-    fn at_most(self, other: Self) -> Bits {
-        // SAFETY: the CPU has the instructions.
-        Bits(unsafe { _mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn equals(self, other: Self) -> Bits {
-        // SAFETY: the CPU has the instructions.
-        Bits(unsafe { _mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn or(self, other: Self, mask: Bits) -> Self {
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_blendv_ps(other.0, self.0, mask.0) })
+    inlined! {
+        fn same(self, value: f32) -> Self = Self(unsafe { _mm256_set1_ps(value) });
+        fn abs(self) -> Self = Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) });
+        fn signed_as(self, other: Self) -> Self =
+            Self(unsafe { _mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0), other.0), self.0) });
+        fn sqrt(self) -> Self = Self(unsafe { _mm256_sqrt_ps(self.0) });
+        fn round(self) -> Self = Self(unsafe { _mm256_round_ps::<NEAREST>(self.0) });
+        fn min(self, other: Self) -> Self = Self(unsafe { _mm256_min_ps(self.0, other.0) });
+        fn max(self, other: Self) -> Self = Self(unsafe { _mm256_max_ps(self.0, other.0) });
+        fn less(self, than: Self) -> Bits =
+            Bits(unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, than.0) });
+        fn at_most(self, other: Self) -> Bits =
+            Bits(unsafe { _mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0) });
+        fn equals(self, other: Self) -> Bits =
+            Bits(unsafe { _mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0) });
+        fn or(self, other: Self, mask: Bits) -> Self =
+            Self(unsafe { _mm256_blendv_ps(other.0, self.0, mask.0) });
     }
 }
 
 impl Vector for Register {
-    #[inline(always)]
-    fn lanes(self) -> [f32; LANES] {
-        let mut lanes = [0.0; LANES];
-        self.store(&mut lanes);
-        lanes
-    }
-
     #[inline(always)]
     fn store(self, to: &mut [f32; LANES]) {
         // SAFETY: the CPU has the instructions, and there is room for eight.
@@ -192,18 +140,13 @@ impl Vector for Register {
     }
 }
 
-/// Lanes of both in turn, from the lower half of each four.
-#[inline(always)]
-fn unpack_low(a: Register, b: Register) -> Register {
-    // SAFETY: the CPU has the instructions.
-    Register(unsafe { _mm256_unpacklo_ps(a.0, b.0) })
-}
-
-/// The same from the upper half of each four.
-#[inline(always)]
-fn unpack_high(a: Register, b: Register) -> Register {
-    // SAFETY: the CPU has the instructions.
-    Register(unsafe { _mm256_unpackhi_ps(a.0, b.0) })
+inlined! {
+    /// Lanes of both in turn, from the lower half of each four.
+    fn unpack_low(a: Register, b: Register) -> Register =
+        Register(unsafe { _mm256_unpacklo_ps(a.0, b.0) });
+    /// The same from the upper half of each four.
+    fn unpack_high(a: Register, b: Register) -> Register =
+        Register(unsafe { _mm256_unpackhi_ps(a.0, b.0) });
 }
 
 /// Two lanes of each of both, within each four.
@@ -224,27 +167,12 @@ fn crossed(a: Register, b: Register) -> (Register, Register) {
 }
 
 impl Choice for Bits {
-    #[inline(always)]
-    fn and(self, other: Self) -> Self {
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_and_ps(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_or_ps(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn not(self) -> Self {
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_xor_ps(self.0, _mm256_castsi256_ps(_mm256_set1_epi32(-1))) })
-    }
-
-    #[inline(always)]
-    fn any(self) -> bool {
-        self.bits() != 0
+    inlined! {
+        fn and(self, other: Self) -> Self = Self(unsafe { _mm256_and_ps(self.0, other.0) });
+        fn or(self, other: Self) -> Self = Self(unsafe { _mm256_or_ps(self.0, other.0) });
+        fn not(self) -> Self =
+            Self(unsafe { _mm256_xor_ps(self.0, _mm256_castsi256_ps(_mm256_set1_epi32(-1))) });
+        fn any(self) -> bool = self.bits() != 0;
     }
 }
 

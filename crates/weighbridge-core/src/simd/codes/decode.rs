@@ -5,7 +5,7 @@
 //! as much of a segment as fills whole vectors; the definition decodes the rest.
 
 use super::{Codes, Kind};
-use crate::simd::{self, Isa, Level, Number, Task};
+use crate::simd::{Level, Number};
 
 /// The factors of one group of codes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -59,6 +59,17 @@ impl Arithmetic {
     }
 }
 
+/// How codes become numbers.
+#[derive(Clone, Copy)]
+pub struct Rule<'a> {
+    /// The codes and what they stand for.
+    pub codes: &'a Codes,
+    /// How their numbers and the factors are combined.
+    pub arithmetic: Arithmetic,
+    /// Whether the product is rounded to the output's type before anything is added.
+    pub stepwise: bool,
+}
+
 /// Consecutive codes that share their factors.
 #[derive(Clone, Copy)]
 pub struct Segment<'a> {
@@ -68,8 +79,6 @@ pub struct Segment<'a> {
     pub start: usize,
     /// The factors.
     pub factor: Factor,
-    /// Whether the product is rounded to the output's type before anything is added.
-    pub stepwise: bool,
 }
 
 /// Decodes a run. `native` says that the output has the weight's native type, so that
@@ -82,61 +91,42 @@ pub fn decode<T: Number>(
     run: &Run<'_>,
     out: &mut [T],
 ) {
-    simd::run(level, Decode { codes, arithmetic, native, run, out });
+    decode_by(level, Rule { codes, arithmetic, stepwise: native }, run, out);
 }
 
-/// The task of [`decode`].
-struct Decode<'a, T> {
-    codes: &'a Codes,
-    arithmetic: Arithmetic,
-    native: bool,
-    run: &'a Run<'a>,
-    out: &'a mut [T],
-}
-
-impl<T: Number> Task for Decode<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        let Self { codes, arithmetic, native, run, out } = self;
-        let is_other = codes.kind == Kind::Other;
-        let done = match is_other {
-            true => 0,
-            false => isa.code_groups(codes, codes.mirror, arithmetic, native, run, out),
-        };
-        let rest =
-            Run { start: run.start + done, factors: &run.factors[done / run.group..], ..*run };
-        segments(&rest, native, &mut out[done..], |segment, out| {
-            let done = if is_other { 0 } else { isa.code_segment(codes, arithmetic, segment, out) };
+kernel! {
+    /// What the set leaves over is decoded by the definition.
+    fn decode_by[T: Number](isa; rule: Rule<'_>, run: &Run<'_>, out: &mut [T]) -> () {
+        let is_other = rule.codes.kind == Kind::Other;
+        let done = if is_other { 0 } else { isa.code_groups(rule, run, out) };
+        let factors = &run.factors[done / run.group..];
+        let rest = Run { start: run.start + done, factors, ..*run };
+        segments(&rest, &mut out[done..], |segment, out| {
+            let done = if is_other { 0 } else { isa.code_segment(rule, segment, out) };
             let segment = Segment { start: segment.start + done, ..segment };
-            define(codes, arithmetic, segment, &mut out[done..]);
+            define(rule, segment, &mut out[done..]);
         });
     }
 }
 
 /// Cuts a run into segments.
 #[inline(always)]
-fn segments<T>(
-    run: &Run<'_>,
-    native: bool,
-    out: &mut [T],
-    mut each: impl FnMut(Segment<'_>, &mut [T]),
-) {
+fn segments<T>(run: &Run<'_>, out: &mut [T], mut each: impl FnMut(Segment<'_>, &mut [T])) {
     let (mut place, mut start, mut out) = (run.into, run.start, out);
     while !out.is_empty() {
         let count = (run.group - place % run.group).min(out.len());
         let (now, rest) = out.split_at_mut(count);
         let factor = run.factors[place / run.group];
-        each(Segment { bytes: run.codes, start, factor, stepwise: native }, now);
+        each(Segment { bytes: run.codes, start, factor }, now);
         (place, start, out) = (place + count, start + count, rest);
     }
 }
 
 /// The definition: one code at a time.
 #[inline(always)]
-fn define<T: Number>(codes: &Codes, arithmetic: Arithmetic, segment: Segment<'_>, out: &mut [T]) {
-    let Segment { bytes, start, factor, stepwise } = segment;
+fn define<T: Number>(rule: Rule<'_>, segment: Segment<'_>, out: &mut [T]) {
+    let Rule { codes, arithmetic, stepwise } = rule;
+    let Segment { bytes, start, factor } = segment;
     for (index, out) in out.iter_mut().enumerate() {
         let code = codes.packing.code(bytes, start + index);
         let number = codes.numbers[usize::from(code)];

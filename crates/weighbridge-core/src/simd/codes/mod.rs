@@ -7,6 +7,6 @@ mod decode;
 mod numbers;
 mod packing;
 
-pub use decode::{Arithmetic, Factor, Run, Segment, decode};
+pub use decode::{Arithmetic, Factor, Rule, Run, Segment, decode};
 pub use numbers::{Numbers, Spacing};
 pub use packing::{Codes, Kind, Packing};

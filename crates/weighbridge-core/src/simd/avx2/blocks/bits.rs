@@ -1,5 +1,4 @@
 //! One or two bits per weight, and one scale.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -7,20 +6,21 @@ use super::four::{Four, pick8};
 use crate::simd::avx2::lanes::{is_16_bit, round16, store16};
 use crate::simd::{Number, avx2};
 
-/// Sixteen bits as words: all ones where the bit is set.
+/// Sixteen bits as words: `word` where the bit is set, otherwise zero.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-fn words_of_bits(bits: i16) -> __m256i {
+pub(super) fn words_of_bits(bits: i16, word: i16) -> __m256i {
     let each = _mm256_setr_epi16(
         1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768,
     );
-    _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16(bits), each), each)
+    let set = _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16(bits), each), each);
+    _mm256_and_si256(set, _mm256_set1_epi16(word))
 }
 
 /// Q1_0.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q1_0<T: Number>(block: &[u8; 18], out: &mut [T; 128]) {
+pub fn q1_0<T: Number>(block: &[u8; 18], out: &mut [T; 128]) {
     // SAFETY: everything read lies in the block; eight times sixteen are written.
     unsafe {
         let (bits, out) = (block.as_ptr().add(2).cast::<i16>(), out.as_mut_ptr());
@@ -30,7 +30,7 @@ pub(in crate::simd) fn q1_0<T: Number>(block: &[u8; 18], out: &mut [T; 128]) {
             let (bits, out) = (bits.add(index).read_unaligned(), out.add(16 * index));
             if is_16_bit::<T>() {
                 let (set, clear) = (round16::<T>(set, set), round16::<T>(clear, clear));
-                let words = _mm256_blendv_epi8(clear, set, words_of_bits(bits));
+                let words = _mm256_blendv_epi8(clear, set, words_of_bits(bits, -1));
                 _mm256_storeu_si256(out.cast(), words);
             } else {
                 // Each bit moves to the sign of its lane, by which the blend chooses.
@@ -72,7 +72,7 @@ unsafe fn pairs32(at: *const u8) -> __m256i {
 /// Q2_0.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q2_0<T: Number>(block: &[u8; 18], out: &mut [T; 64]) {
+pub fn q2_0<T: Number>(block: &[u8; 18], out: &mut [T; 64]) {
     // SAFETY: everything read lies in the block; 64 are written.
     unsafe {
         let (at, out) = (block.as_ptr(), out.as_mut_ptr());

@@ -1,5 +1,4 @@
 //! Nibbles that choose from a table of sixteen uneven steps.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -21,14 +20,33 @@ unsafe fn scaled_steps<T: Number>(
 ) {
     // SAFETY: sixteen bytes are read, 32 numbers are written.
     unsafe {
-        let steps = _mm_loadu_si128(steps.as_ptr().cast());
-        if is_16_bit::<T>() {
-            // Only sixteen values for 32 elements: scale and round the values, then look them up.
-            let low = _mm256_mul_ps(scale, avx2::signed8(steps));
-            let high = _mm256_mul_ps(scale, avx2::signed8(_mm_srli_si128::<8>(steps)));
-            let table = avx2::Table16::new::<T>(low, high);
-            return table.store_crossed32(out, avx2::crossed_nibbles32(nibbles));
+        if !is_16_bit::<T>() {
+            return steps_in_lanes(steps, nibbles, scale, out);
         }
+        // Only sixteen values for 32 elements: scale and round the values, then look them up.
+        let steps = _mm_loadu_si128(steps.as_ptr().cast());
+        let low = _mm256_mul_ps(scale, avx2::signed8(steps));
+        let high = _mm256_mul_ps(scale, avx2::signed8(_mm_srli_si128::<8>(steps)));
+        let table = avx2::Table16::new::<T>(low, high);
+        table.store_crossed32(out, avx2::crossed_nibbles32(nibbles));
+    }
+}
+
+/// The same, each number scaled by itself.
+///
+/// # Safety
+///
+/// As for [`scaled_steps`].
+#[inline(always)]
+pub(super) unsafe fn steps_in_lanes<T: Number>(
+    steps: &[i8; 16],
+    nibbles: *const u8,
+    scale: __m256,
+    out: *mut T,
+) {
+    // SAFETY: sixteen bytes are read, 32 numbers are written.
+    unsafe {
+        let steps = _mm_loadu_si128(steps.as_ptr().cast());
         let (bytes, low) = (_mm_loadu_si128(nibbles.cast()), _mm_set1_epi8(15));
         let first = _mm_shuffle_epi8(steps, _mm_and_si128(bytes, low));
         let second = _mm_shuffle_epi8(steps, _mm_and_si128(_mm_srli_epi16::<4>(bytes), low));
@@ -40,7 +58,7 @@ unsafe fn scaled_steps<T: Number>(
 /// IQ4_NL.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn iq4_nl<T: Number>(block: &[u8; 18], steps: &[i8; 16], out: &mut [T; 32]) {
+pub fn iq4_nl<T: Number>(block: &[u8; 18], steps: &[i8; 16], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let scale = _mm256_set1_ps(avx2::half(block.as_ptr()));
@@ -80,7 +98,7 @@ fn group_scales(block: &[u8; 136]) -> [f32; 8] {
 /// IQ4_XS.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn iq4_xs<T: Number>(block: &[u8; 136], steps: &[i8; 16], out: &mut [T; 256]) {
+pub fn iq4_xs<T: Number>(block: &[u8; 136], steps: &[i8; 16], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block; 8 times 32 are written.
     unsafe {
         let (nibbles, out) = (block.as_ptr().add(8), out.as_mut_ptr());

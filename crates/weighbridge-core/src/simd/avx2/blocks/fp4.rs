@@ -1,8 +1,8 @@
 //! Four-bit floats (a sign, two bits of exponent, one of fraction) with scales of eight bits.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
+use super::codebook::steps_in_lanes;
 use super::simple::nibbles32;
 use crate::dtype::DType;
 use crate::simd::avx2::Table16;
@@ -12,7 +12,7 @@ use crate::simd::{Number, avx2};
 /// MXFP4.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn mxfp4<T: Number>(
+pub fn mxfp4<T: Number>(
     block: &[u8; 17],
     numbers: &[i8; 16],
     scale: f32,
@@ -26,20 +26,14 @@ pub(in crate::simd) fn mxfp4<T: Number>(
             let codes = avx2::crossed_nibbles32(block.as_ptr().add(1));
             return Table16::load(finished).store_crossed32(out, codes);
         }
-        let table = _mm_loadu_si128(numbers.as_ptr().cast());
-        let scale = _mm256_set1_ps(scale);
-        let (bytes, low) = (_mm_loadu_si128(block.as_ptr().add(1).cast()), _mm_set1_epi8(15));
-        let first = _mm_and_si128(bytes, low);
-        let second = _mm_and_si128(_mm_srli_epi16::<4>(bytes), low);
-        avx2::scaled16(out, _mm_shuffle_epi8(table, first), scale);
-        avx2::scaled16(out.add(16), _mm_shuffle_epi8(table, second), scale);
+        steps_in_lanes(numbers, block.as_ptr().add(1), _mm256_set1_ps(scale), out);
     }
 }
 
 /// NVFP4.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn nvfp4<T: Number>(
+pub fn nvfp4<T: Number>(
     block: &[u8; 36],
     numbers: &[i8; 16],
     scales: [f32; 4],
@@ -98,8 +92,8 @@ fn by_lanes<T: Number>(
             let (out, value) = (out.add(16 * group), |lanes| finish(_mm256_mul_ps(lanes, scale)));
             // Rounding to bf16 needs shuffles too: weaving saves some.
             if T::DTYPE == DType::BF16 {
-                let words = _mm256_cvtepi8_epi16(values);
-                store_woven16(out, value(avx2::even(words)), value(avx2::odd(words)));
+                let [even, odd] = avx2::apart(_mm256_cvtepi8_epi16(values));
+                store_woven16(out, value(even), value(odd));
             } else {
                 let (low, high) = (values, _mm_srli_si128::<8>(values));
                 store16(out, value(avx2::signed8(low)), value(avx2::signed8(high)));
@@ -111,7 +105,7 @@ fn by_lanes<T: Number>(
 /// NVFP4, each number times a factor: both products are rounded in single precision.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn nvfp4_times<T: Number>(
+pub fn nvfp4_times<T: Number>(
     block: &[u8; 36],
     numbers: &[i8; 16],
     scales: [f32; 4],

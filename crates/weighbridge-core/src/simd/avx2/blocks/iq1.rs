@@ -1,5 +1,4 @@
 //! IQ1: eight of -1, 0 and 1 from a grid, moved up or down by 1/8, and a scale of three bits.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -31,41 +30,6 @@ fn crossed_directions(nibbles: [u8; 2]) -> __m256i {
     let bytes = _mm256_shuffle_epi8(_mm256_set1_epi16(i16::from_le_bytes(nibbles)), byte);
     let set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
     _mm256_and_si256(set, _mm256_set1_epi8(4))
-}
-
-/// 32 sixteen-bit numbers of IQ1_M. Codes: two bits of digit, the direction, which of the two
-/// scales.
-#[inline]
-#[target_feature(enable = "avx2,f16c,fma")]
-fn looked_up32_of_m<T: Number>(
-    out: &mut [T; 32],
-    digits: __m256i,
-    nibbles: [u8; 2],
-    scales: [f32; 2],
-) {
-    // SAFETY: 32 are written.
-    unsafe {
-        let second = i64::from_le_bytes([8; 8]);
-        let codes = _mm256_or_si256(
-            _mm256_or_si256(digits, crossed_directions(nibbles)),
-            _mm256_setr_epi64x(0, second, 0, second),
-        );
-        let moved = _mm256_setr_ps(-0.875, 0.125, 1.125, 0.0, -1.125, -0.125, 0.875, 0.0);
-        let low = _mm256_mul_ps(moved, _mm256_set1_ps(scales[0]));
-        let high = _mm256_mul_ps(moved, _mm256_set1_ps(scales[1]));
-        avx2::Table16::new::<T>(low, high).store_crossed32(out.as_mut_ptr(), codes);
-    }
-}
-
-/// The grid's entry at an index of eleven bits.
-///
-/// # Safety
-///
-/// `place` is below 2048.
-#[inline(always)]
-unsafe fn in_grid(grid: &'static [[u8; 8]; 2048], place: u16) -> &'static [u8; 8] {
-    // SAFETY: the grid has 2048 entries.
-    unsafe { grid.get_unchecked(usize::from(place)) }
 }
 
 /// A block of single-precision numbers from its scales and its deltas, both spread evenly over the
@@ -115,11 +79,7 @@ unsafe fn deltas8(at: &mut [f32], down: __m256i) {
 /// IQ1_S.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn iq1_s<T: Number>(
-    block: &[u8; 50],
-    grid: &'static [[u8; 8]; 2048],
-    out: &mut [T; 256],
-) {
+pub fn iq1_s<T: Number>(block: &[u8; 50], grid: &'static [[u8; 8]; 2048], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -136,7 +96,8 @@ pub(in crate::simd) fn iq1_s<T: Number>(
         let s = _mm256_and_si256(_mm256_srli_epi32::<12>(words), _mm256_set1_epi32(7));
         odd_scales8(&mut scales, s, avx2::half(at));
         deltas8(&mut deltas, _mm256_slli_epi32::<16>(words));
-        let entry = |eight: usize| in_grid(grid, entries[eight]);
+        // SAFETY: a byte and three bits above it are below 2048.
+        let entry = |eight: usize| grid.get_unchecked(usize::from(entries[eight]));
         if !is_16_bit::<T>() {
             return decode(out, &scales, &deltas, entry);
         }
@@ -152,7 +113,7 @@ pub(in crate::simd) fn iq1_s<T: Number>(
 /// IQ1_M.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn iq1_m<T: Number>(
+pub fn iq1_m<T: Number>(
     block: &[u8; 56],
     grid: &'static [[u8; 8]; 2048],
     scale: f32,
@@ -181,15 +142,22 @@ pub(in crate::simd) fn iq1_m<T: Number>(
         let (mut scales, d) = ([0.0; 16], scale);
         odd_scales8(&mut scales, _mm256_cvtepu16_epi32(_mm256_castsi256_si128(s)), d);
         odd_scales8(&mut scales[8..], _mm256_cvtepu16_epi32(_mm256_extracti128_si256::<1>(s)), d);
-        let entry = |eight: usize| in_grid(grid, entries[eight]);
+        // SAFETY: a byte and three bits above it are below 2048.
+        let entry = |eight: usize| grid.get_unchecked(usize::from(entries[eight]));
         if !is_16_bit::<T>() {
             return decode(out, &scales, &deltas, entry);
         }
+        // Codes: two bits of digit, the direction, which of the two scales.
+        let second = i64::from_le_bytes([8; 8]);
+        let second = _mm256_setr_epi64x(0, second, 0, second);
+        let moved = _mm256_setr_ps(-0.875, 0.125, 1.125, 0.0, -1.125, -0.125, 0.875, 0.0);
         for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
             let digits = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
-            let nibbles = [block[32 + 2 * group], block[33 + 2 * group]];
-            let scales = [scales[2 * group], scales[2 * group + 1]];
-            looked_up32_of_m(out, digits, nibbles, scales);
+            let directions = crossed_directions([block[32 + 2 * group], block[33 + 2 * group]]);
+            let codes = _mm256_or_si256(_mm256_or_si256(digits, directions), second);
+            let low = _mm256_mul_ps(moved, _mm256_set1_ps(scales[2 * group]));
+            let high = _mm256_mul_ps(moved, _mm256_set1_ps(scales[2 * group + 1]));
+            avx2::Table16::new::<T>(low, high).store_crossed32(out.as_mut_ptr(), codes);
         }
     }
 }

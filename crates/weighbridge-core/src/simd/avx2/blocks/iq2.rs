@@ -1,5 +1,4 @@
 //! IQ2: eight magnitudes from a grid, a sign each, and a scale of four bits over 16 or 32 of them.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -19,65 +18,34 @@ fn decode<T: Number, const SCALES: usize>(
     scales: &[f32; SCALES],
     entry: impl Fn(usize) -> &'static [u8; 8],
 ) {
-    for (group, (out, &signs)) in out.as_chunks_mut().0.iter_mut().zip(signs).enumerate() {
+    // What digits stand for, in both halves.
+    let magnitudes = _mm256_setr_ps(8.0, 25.0, 43.0, 0.0, 8.0, 25.0, 43.0, 0.0);
+    for (group, (out, &signs)) in out.as_chunks_mut::<32>().0.iter_mut().zip(signs).enumerate() {
         let entries = [0, 1, 2, 3].map(|eight| entry(4 * group + eight));
         let scales = [0, 1].map(|half| scales[(2 * group + half) * SCALES / 16]);
-        if is_16_bit::<T>() {
-            looked_up32(out, entries, signs, scales);
-        } else {
-            picked32(out, entries, signs, scales);
+        // SAFETY: 32 are written.
+        unsafe {
+            if is_16_bit::<T>() {
+                // Codes: two bits of digit, which of the two scales, the sign.
+                let second = i64::from_le_bytes([4; 8]);
+                let codes = _mm256_or_si256(
+                    _mm256_or_si256(crossed_digits(entries), crossed_bits(signs, 8)),
+                    _mm256_setr_epi64x(0, second, 0, second),
+                );
+                let scales = _mm256_set_m128(_mm_set1_ps(scales[1]), _mm_set1_ps(scales[0]));
+                let table = avx2::Table16::signed::<T>(_mm256_mul_ps(magnitudes, scales));
+                table.store_crossed32(out.as_mut_ptr(), codes);
+                continue;
+            }
+            let signs = _mm256_set1_epi32(i32::from_le_bytes(signs));
+            for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+                let (first, second) = (2 * half, 2 * half + 1);
+                let table = _mm256_mul_ps(magnitudes, _mm256_set1_ps(scales[half]));
+                let low = signed(picked(table, entries[first]), signs, first);
+                let high = signed(picked(table, entries[second]), signs, second);
+                store16(out.as_mut_ptr(), low, high);
+            }
         }
-    }
-}
-
-/// The magnitudes that digits stand for, in both halves.
-#[inline]
-#[target_feature(enable = "avx2,f16c,fma")]
-fn magnitudes() -> __m256 {
-    _mm256_setr_ps(8.0, 25.0, 43.0, 0.0, 8.0, 25.0, 43.0, 0.0)
-}
-
-/// A group of single-precision numbers.
-#[inline]
-#[target_feature(enable = "avx2,f16c,fma")]
-fn picked32<T: Number>(
-    out: &mut [T; 32],
-    entries: [&[u8; 8]; 4],
-    signs: [u8; 4],
-    scales: [f32; 2],
-) {
-    // SAFETY: twice sixteen are written.
-    unsafe {
-        let signs = _mm256_set1_epi32(i32::from_le_bytes(signs));
-        for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            let (first, second) = (2 * half, 2 * half + 1);
-            let table = _mm256_mul_ps(magnitudes(), _mm256_set1_ps(scales[half]));
-            let low = signed(picked(table, entries[first]), signs, first);
-            let high = signed(picked(table, entries[second]), signs, second);
-            store16(out.as_mut_ptr(), low, high);
-        }
-    }
-}
-
-/// A group of sixteen-bit numbers. Codes: two bits of digit, which of the two scales, the sign.
-#[inline]
-#[target_feature(enable = "avx2,f16c,fma")]
-fn looked_up32<T: Number>(
-    out: &mut [T; 32],
-    entries: [&[u8; 8]; 4],
-    signs: [u8; 4],
-    scales: [f32; 2],
-) {
-    // SAFETY: 32 are written.
-    unsafe {
-        let second = i64::from_le_bytes([4; 8]);
-        let codes = _mm256_or_si256(
-            _mm256_or_si256(crossed_digits(entries), crossed_bits(signs, 8)),
-            _mm256_setr_epi64x(0, second, 0, second),
-        );
-        let scales = _mm256_set_m128(_mm_set1_ps(scales[1]), _mm_set1_ps(scales[0]));
-        let table = avx2::Table16::signed::<T>(_mm256_mul_ps(magnitudes(), scales));
-        table.store_crossed32(out.as_mut_ptr(), codes);
     }
 }
 
@@ -105,11 +73,7 @@ unsafe fn scales16(at: *const u8, d: f32) -> [f32; 16] {
 /// IQ2_XXS.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn iq2_xxs<T: Number>(
-    block: &[u8; 66],
-    grid: &'static [[u8; 8]; 256],
-    out: &mut [T; 256],
-) {
+pub fn iq2_xxs<T: Number>(block: &[u8; 66], grid: &'static [[u8; 8]; 256], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -130,11 +94,7 @@ pub(in crate::simd) fn iq2_xxs<T: Number>(
 /// IQ2_XS.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn iq2_xs<T: Number>(
-    block: &[u8; 74],
-    grid: &'static [[u8; 8]; 512],
-    out: &mut [T; 256],
-) {
+pub fn iq2_xs<T: Number>(block: &[u8; 74], grid: &'static [[u8; 8]; 512], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -155,11 +115,7 @@ pub(in crate::simd) fn iq2_xs<T: Number>(
 /// IQ2_S.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn iq2_s<T: Number>(
-    block: &[u8; 82],
-    grid: &'static [[u8; 8]; 1024],
-    out: &mut [T; 256],
-) {
+pub fn iq2_s<T: Number>(block: &[u8; 82], grid: &'static [[u8; 8]; 1024], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();

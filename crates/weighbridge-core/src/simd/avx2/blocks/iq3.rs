@@ -1,5 +1,4 @@
 //! IQ3: four magnitudes from a grid, a sign each, and a scale of four bits over 32 of them.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -30,78 +29,41 @@ unsafe fn decode<T: Number, const N: usize>(
     scales: &[f32; 8],
     entry: impl Fn(usize) -> usize,
 ) {
-    for (group, (out, &signs)) in out.as_chunks_mut().0.iter_mut().zip(signs).enumerate() {
+    for (group, (out, &signs)) in out.as_chunks_mut::<32>().0.iter_mut().zip(signs).enumerate() {
         let entries = [0, 1, 2, 3, 4, 5, 6, 7].map(|four| entry(8 * group + four));
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: entries lie in the grid and have four numbers; 32 are written.
         unsafe {
             let scale = _mm256_set1_ps(scales[group]);
             if is_16_bit::<T>() {
-                looked_up32(out, grid, entries, signs, scale);
-            } else {
-                multiplied32(out, grid, entries, signs, scale);
+                // Codes: three bits of digit, the sign.
+                let [a, b, c, d, e, f, g, h] =
+                    entries.map(|entry| i32::from_le_bytes(*grid.digits.get_unchecked(entry)));
+                let digits = _mm256_setr_epi32(a, b, e, f, c, d, g, h);
+                let codes = _mm256_or_si256(digits, crossed_bits(signs, 8));
+                let numbers = _mm256_mul_ps(_mm256_loadu_ps(grid.magnitudes.as_ptr()), scale);
+                avx2::Table16::signed::<T>(numbers).store_crossed32(out.as_mut_ptr(), codes);
+                continue;
+            }
+            let signs = _mm256_set1_epi32(i32::from_le_bytes(signs));
+            for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+                let mut lanes = [_mm256_setzero_ps(); 2];
+                for (part, lanes) in lanes.iter_mut().enumerate() {
+                    let eight = 2 * half + part;
+                    let first = grid.numbers.get_unchecked(entries[2 * eight]);
+                    let second = grid.numbers.get_unchecked(entries[2 * eight + 1]);
+                    let numbers = _mm256_loadu2_m128(second.as_ptr(), first.as_ptr());
+                    *lanes = signed(_mm256_mul_ps(numbers, scale), signs, eight);
+                }
+                store16(out.as_mut_ptr(), lanes[0], lanes[1]);
             }
         }
-    }
-}
-
-/// A group of single-precision numbers.
-///
-/// # Safety
-///
-/// Every entry lies in the grid. The CPU has AVX2, F16C and FMA.
-#[inline(always)]
-unsafe fn multiplied32<T: Number, const N: usize>(
-    out: &mut [T; 32],
-    grid: &Grid<N>,
-    entries: [usize; 8],
-    signs: [u8; 4],
-    scale: __m256,
-) {
-    // SAFETY: entries lie in the grid and have four numbers; twice sixteen are written.
-    unsafe {
-        let signs = _mm256_set1_epi32(i32::from_le_bytes(signs));
-        for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            let mut lanes = [_mm256_setzero_ps(); 2];
-            for (part, lanes) in lanes.iter_mut().enumerate() {
-                let eight = 2 * half + part;
-                let first = grid.numbers.get_unchecked(entries[2 * eight]);
-                let second = grid.numbers.get_unchecked(entries[2 * eight + 1]);
-                let numbers = _mm256_loadu2_m128(second.as_ptr(), first.as_ptr());
-                *lanes = signed(_mm256_mul_ps(numbers, scale), signs, eight);
-            }
-            store16(out.as_mut_ptr(), lanes[0], lanes[1]);
-        }
-    }
-}
-
-/// A group of sixteen-bit numbers. Codes: three bits of digit, the sign.
-///
-/// # Safety
-///
-/// Every entry lies in the grid. The CPU has AVX2, F16C and FMA.
-#[inline(always)]
-unsafe fn looked_up32<T: Number, const N: usize>(
-    out: &mut [T; 32],
-    grid: &Grid<N>,
-    entries: [usize; 8],
-    signs: [u8; 4],
-    scale: __m256,
-) {
-    // SAFETY: entries lie in the grid; 32 are written.
-    unsafe {
-        let [a, b, c, d, e, f, g, h] =
-            entries.map(|entry| i32::from_le_bytes(*grid.digits.get_unchecked(entry)));
-        let digits = _mm256_setr_epi32(a, b, e, f, c, d, g, h);
-        let codes = _mm256_or_si256(digits, crossed_bits(signs, 8));
-        let numbers = _mm256_mul_ps(_mm256_loadu_ps(grid.magnitudes.as_ptr()), scale);
-        avx2::Table16::signed::<T>(numbers).store_crossed32(out.as_mut_ptr(), codes);
     }
 }
 
 /// IQ3_XXS.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn iq3_xxs<T: Number>(
+pub fn iq3_xxs<T: Number>(
     block: &[u8; 98],
     magnitudes: [f32; 8],
     digits: &'static [[u8; 4]; 256],
@@ -125,7 +87,7 @@ pub(in crate::simd) fn iq3_xxs<T: Number>(
 /// IQ3_S.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn iq3_s<T: Number>(
+pub fn iq3_s<T: Number>(
     block: &[u8; 110],
     magnitudes: [f32; 8],
     digits: &'static [[u8; 4]; 512],

@@ -1,6 +1,5 @@
 //! K types whose values count up from a minimum: blocks of 256, cut into groups that each have a
 //! scale and a minimum.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -25,7 +24,7 @@ fn products(bytes: [u8; 8], unit: __m256) -> [f32; 8] {
 /// Q2_K.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q2_k<T: Number>(block: &[u8; 84], out: &mut [T; 256]) {
+pub fn q2_k<T: Number>(block: &[u8; 84], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let at = block.as_ptr();
@@ -67,11 +66,7 @@ fn sixteen<T: Number>(scale: &f32, minimum: &f32) -> Table16 {
 /// Q4_K.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q4_k<T: Number>(
-    block: &[u8; 144],
-    scales: [[u8; 8]; 2],
-    out: &mut [T; 256],
-) {
+pub fn q4_k<T: Number>(block: &[u8; 144], scales: [[u8; 8]; 2], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let at = block.as_ptr();
@@ -102,11 +97,7 @@ pub(in crate::simd) fn q4_k<T: Number>(
 /// Q5_K.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q5_k<T: Number>(
-    block: &[u8; 176],
-    scales: [[u8; 8]; 2],
-    out: &mut [T; 256],
-) {
+pub fn q5_k<T: Number>(block: &[u8; 176], scales: [[u8; 8]; 2], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let at = block.as_ptr();

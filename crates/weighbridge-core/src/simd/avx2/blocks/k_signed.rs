@@ -1,6 +1,5 @@
 //! K types whose values lie around zero: blocks of 256. Q3_K and Q6_K cut them into groups of 16
 //! that each have a signed scale.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -21,7 +20,7 @@ fn products(scales: __m128i, unit: f32) -> [f32; 16] {
 /// Q3_K.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q3_k<T: Number>(block: &[u8; 110], scales: [u8; 16], out: &mut [T; 256]) {
+pub fn q3_k<T: Number>(block: &[u8; 110], scales: [u8; 16], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let at = block.as_ptr();
@@ -56,7 +55,7 @@ pub(in crate::simd) fn q3_k<T: Number>(block: &[u8; 110], scales: [u8; 16], out:
 /// Q6_K.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q6_k<T: Number>(block: &[u8; 210], out: &mut [T; 256]) {
+pub fn q6_k<T: Number>(block: &[u8; 210], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let at = block.as_ptr();
@@ -91,7 +90,7 @@ pub(in crate::simd) fn q6_k<T: Number>(block: &[u8; 210], out: &mut [T; 256]) {
 /// Q8_K.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q8_k<T: Number>(block: &[u8; 292], scale: f32, out: &mut [T; 256]) {
+pub fn q8_k<T: Number>(block: &[u8; 292], scale: f32, out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let scale = _mm256_set1_ps(scale);

@@ -1,9 +1,9 @@
 //! The first generation: blocks of 32 with one scale and, in some types, one minimum.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
-use crate::simd::avx2::lanes::{is_16_bit, store16};
+use super::bits::words_of_bits;
+use crate::simd::avx2::lanes::{is_16_bit, store_woven16, store16};
 use crate::simd::{Number, avx2};
 
 /// 32 nibbles as bytes, in the order of the elements.
@@ -21,24 +21,6 @@ pub(super) unsafe fn nibbles32(at: *const u8) -> __m256i {
     }
 }
 
-/// Sixteen nibbles and the bits above them as words: `lift` where the bit is set.
-///
-/// # Safety
-///
-/// Two bytes may be read from `fifths`. The CPU has AVX2, F16C and FMA.
-#[inline(always)]
-unsafe fn five_bit_words(nibbles: __m256i, fifths: *const u8, lift: i16) -> __m256i {
-    // SAFETY: two bytes may be read.
-    unsafe {
-        let fifths = _mm256_set1_epi16(fifths.cast::<i16>().read_unaligned());
-        let bit = _mm256_setr_epi16(
-            1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768,
-        );
-        let set = _mm256_cmpeq_epi16(_mm256_and_si256(fifths, bit), bit);
-        _mm256_or_si256(nibbles, _mm256_and_si256(set, _mm256_set1_epi16(lift)))
-    }
-}
-
 /// The 32 codes of a block of five bits as words, elements 0 to 15 and 16 to 31.
 ///
 /// # Safety
@@ -51,7 +33,11 @@ unsafe fn five_bits32(fifths: *const u8, nibbles: *const u8) -> [__m256i; 2] {
         let bytes = _mm256_cvtepu8_epi16(_mm_loadu_si128(nibbles.cast()));
         let low = _mm256_and_si256(bytes, _mm256_set1_epi16(15));
         let high = _mm256_srli_epi16::<4>(bytes);
-        [five_bit_words(low, fifths, 16), five_bit_words(high, fifths.add(2), 16)]
+        let [first, last] = fifths.cast::<[i16; 2]>().read_unaligned();
+        [
+            _mm256_or_si256(low, words_of_bits(first, 16)),
+            _mm256_or_si256(high, words_of_bits(last, 16)),
+        ]
     }
 }
 
@@ -98,7 +84,7 @@ fn counted_from(scale: f32, minimum: f32) -> (__m256, __m256) {
 /// Q4_0.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q4_0<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
+pub fn q4_0<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let (at, scale) = (block.as_ptr(), avx2::half(block.as_ptr()));
@@ -118,7 +104,7 @@ pub(in crate::simd) fn q4_0<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
 /// Q4_1.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q4_1<T: Number>(block: &[u8; 20], out: &mut [T; 32]) {
+pub fn q4_1<T: Number>(block: &[u8; 20], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -136,7 +122,7 @@ pub(in crate::simd) fn q4_1<T: Number>(block: &[u8; 20], out: &mut [T; 32]) {
 /// Q5_0.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q5_0<T: Number>(block: &[u8; 22], out: &mut [T; 32]) {
+pub fn q5_0<T: Number>(block: &[u8; 22], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -151,15 +137,18 @@ pub(in crate::simd) fn q5_0<T: Number>(block: &[u8; 22], out: &mut [T; 32]) {
 /// Q5_1.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q5_1<T: Number>(block: &[u8; 24], out: &mut [T; 32]) {
+pub fn q5_1<T: Number>(block: &[u8; 24], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
         let scale = _mm256_set1_ps(avx2::half(at));
         let minimum = _mm256_set1_ps(avx2::half(at.add(2)));
         let [low, high] = five_bits32(at.add(4), at.add(8));
-        avx2::scaled_words16_from(out.as_mut_ptr(), low, scale, minimum);
-        avx2::scaled_words16_from(out.as_mut_ptr().add(16), high, scale, minimum);
+        let value = |lanes| _mm256_add_ps(_mm256_mul_ps(lanes, scale), minimum);
+        for (at, words) in [(out.as_mut_ptr(), low), (out.as_mut_ptr().add(16), high)] {
+            let [even, odd] = avx2::apart(words);
+            store_woven16(at, value(even), value(odd));
+        }
     }
 }
 
@@ -188,7 +177,7 @@ unsafe fn scaled_bytes32<T: Number>(out: &mut [T; 32], at: *const u8, scale: f32
 /// Q8_0.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q8_0<T: Number>(block: &[u8; 34], out: &mut [T; 32]) {
+pub fn q8_0<T: Number>(block: &[u8; 34], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -199,7 +188,7 @@ pub(in crate::simd) fn q8_0<T: Number>(block: &[u8; 34], out: &mut [T; 32]) {
 /// Q8_1.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn q8_1<T: Number>(block: &[u8; 36], out: &mut [T; 32]) {
+pub fn q8_1<T: Number>(block: &[u8; 36], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block.
     unsafe {
         let at = block.as_ptr();
@@ -210,7 +199,7 @@ pub(in crate::simd) fn q8_1<T: Number>(block: &[u8; 36], out: &mut [T; 32]) {
 /// APR_Q4.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn apr_q4<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
+pub fn apr_q4<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
     // SAFETY: everything read lies in the block, 32 are written.
     unsafe {
         let (at, out) = (block.as_ptr(), out.as_mut_ptr());

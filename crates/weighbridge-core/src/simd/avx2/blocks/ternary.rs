@@ -1,5 +1,4 @@
 //! Weights of -1, 0 and 1 times one scale.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -56,7 +55,7 @@ unsafe fn third_run(at: *const u8) -> __m256i {
 /// TQ1_0.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn tq1_0<T: Number>(block: &[u8; 54], out: &mut [T; 256]) {
+pub fn tq1_0<T: Number>(block: &[u8; 54], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block; eight times 32 are written.
     unsafe {
         let (at, out) = (block.as_ptr(), out.as_mut_ptr());
@@ -84,7 +83,7 @@ pub(in crate::simd) fn tq1_0<T: Number>(block: &[u8; 54], out: &mut [T; 256]) {
 /// TQ2_0.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(in crate::simd) fn tq2_0<T: Number>(block: &[u8; 66], out: &mut [T; 256]) {
+pub fn tq2_0<T: Number>(block: &[u8; 66], out: &mut [T; 256]) {
     // SAFETY: everything read lies in the block; twice four times 32 are written.
     unsafe {
         let (at, out) = (block.as_ptr(), out.as_mut_ptr());

@@ -1,5 +1,4 @@
 //! Codes of one byte: whole numbers and floats of eight bits.
-#![allow(unsafe_code)] // Intrinsics.
 
 use std::arch::x86_64::*;
 
@@ -7,7 +6,7 @@ use super::combined;
 use crate::simd::Number;
 use crate::simd::avx2;
 use crate::simd::avx2::lanes::store_woven16;
-use crate::simd::codes::{Arithmetic, Factor, Kind};
+use crate::simd::codes::{Arithmetic, Factor, Kind, Rule};
 
 /// How many times too small [`e4m3_apart`]'s numbers are.
 const POWER: f32 = 256.0;
@@ -28,11 +27,10 @@ pub(super) unsafe fn e4m3_group<T: Number>(scale: f32, at: *const u8, out: &mut 
     // SAFETY: sixteen bytes are read for every sixteen elements; the caller provides them.
     unsafe {
         let scale = _mm256_set1_ps(scale * POWER);
-        let (magnitude, mut nans) = (_mm_set1_epi8(0x7f), _mm_setzero_si128());
+        let mut nans = _mm_setzero_si128();
         for (index, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
             let bytes = _mm_loadu_si128(at.add(index * 16).cast());
-            let nan = _mm_cmpeq_epi8(_mm_and_si128(bytes, magnitude), magnitude);
-            nans = _mm_or_si128(nans, nan);
+            nans = _mm_or_si128(nans, e4m3_nans(bytes));
             let [even, odd] = e4m3_apart(bytes);
             store_woven16(out.as_mut_ptr(), _mm256_mul_ps(even, scale), _mm256_mul_ps(odd, scale));
         }
@@ -48,27 +46,26 @@ pub(super) unsafe fn e4m3_group<T: Number>(scale: f32, at: *const u8, out: &mut 
 #[inline(always)]
 pub(super) unsafe fn bytes16<T: Number>(
     kind: Kind,
-    arithmetic: Arithmetic,
-    stepwise: bool,
+    rule: Rule<'_>,
     factor: Factor,
     at: *const u8,
     out: &mut [T],
 ) -> usize {
     let mut done = 0;
     let (power, factor) = match kind {
-        Kind::E4m3 => e4m3_factor(arithmetic, factor),
+        Kind::E4m3 => e4m3_factor(rule.arithmetic, factor),
         _ => (None, factor),
     };
     // SAFETY: as many bytes as elements are read; the caller provides them.
     unsafe {
         while done + 16 <= out.len() {
             let bytes = _mm_loadu_si128(at.add(done).cast());
-            if kind == Kind::E4m3 && has_e4m3_nan(bytes) {
+            if kind == Kind::E4m3 && _mm_movemask_epi8(e4m3_nans(bytes)) != 0 {
                 break;
             }
             let [mut even, mut odd] = match kind {
-                Kind::Signed => words_apart(_mm256_cvtepi8_epi16(bytes)),
-                Kind::Unsigned => words_apart(_mm256_cvtepu8_epi16(bytes)),
+                Kind::Signed => avx2::apart(_mm256_cvtepi8_epi16(bytes)),
+                Kind::Unsigned => avx2::apart(_mm256_cvtepu8_epi16(bytes)),
                 Kind::E5m2 => e5m2_apart(bytes),
                 _ => e4m3_apart(bytes),
             };
@@ -76,8 +73,8 @@ pub(super) unsafe fn bytes16<T: Number>(
                 even = _mm256_mul_ps(even, _mm256_set1_ps(power));
                 odd = _mm256_mul_ps(odd, _mm256_set1_ps(power));
             }
-            let even = combined::<T>(arithmetic, stepwise, factor, even);
-            let odd = combined::<T>(arithmetic, stepwise, factor, odd);
+            let even = combined::<T>(rule, factor, even);
+            let odd = combined::<T>(rule, factor, odd);
             store_woven16(out.as_mut_ptr().add(done), even, odd);
             done += 16;
         }
@@ -96,19 +93,12 @@ fn e4m3_factor(arithmetic: Arithmetic, factor: Factor) -> (Option<f32>, Factor) 
     }
 }
 
-/// Even and odd words as numbers.
+/// Which of sixteen bytes are NaNs of E4M3, which are left to the definition.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-fn words_apart(words: __m256i) -> [__m256; 2] {
-    [avx2::even(words), avx2::odd(words)]
-}
-
-/// Whether any of sixteen bytes is a NaN of E4M3, which is left to the definition.
-#[inline]
-#[target_feature(enable = "avx2,f16c,fma")]
-fn has_e4m3_nan(bytes: __m128i) -> bool {
-    let magnitude = _mm_and_si128(bytes, _mm_set1_epi8(0x7f));
-    _mm_movemask_epi8(_mm_cmpeq_epi8(magnitude, _mm_set1_epi8(0x7f))) != 0
+fn e4m3_nans(bytes: __m128i) -> __m128i {
+    let magnitude = _mm_set1_epi8(0x7f);
+    _mm_cmpeq_epi8(_mm_and_si128(bytes, magnitude), magnitude)
 }
 
 /// Sixteen bytes of E4M3 as even and odd numbers, 256 times too small. They go through half

@@ -1,5 +1,4 @@
 //! Codes of four bits, looked up among sixteen values.
-#![allow(unsafe_code)] // Intrinsics.
 
 use std::arch::x86_64::*;
 
@@ -7,7 +6,7 @@ use super::combined;
 use crate::simd::Number;
 use crate::simd::avx2::Table16;
 use crate::simd::avx2::lanes::{is_16_bit, store16};
-use crate::simd::codes::{Arithmetic, Codes, Factor};
+use crate::simd::codes::{Codes, Factor, Rule};
 
 /// Groups of sixteen codes, two at a time: each half of a register has a table of its own.
 ///
@@ -48,20 +47,11 @@ pub(super) unsafe fn small_groups<T: Number, const LOW_FIRST: bool>(
 /// The sixteen values that the codes of a segment stand for.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(super) fn finished<T: Number>(
-    codes: &Codes,
-    arithmetic: Arithmetic,
-    stepwise: bool,
-    factor: Factor,
-) -> [__m256; 2] {
+pub(super) fn finished<T: Number>(rule: Rule<'_>, factor: Factor) -> [__m256; 2] {
+    let at = rule.codes.numbers.as_ptr();
     // SAFETY: sixteen numbers are read.
-    unsafe {
-        let at = codes.numbers.as_ptr();
-        [
-            combined::<T>(arithmetic, stepwise, factor, _mm256_loadu_ps(at)),
-            combined::<T>(arithmetic, stepwise, factor, _mm256_loadu_ps(at.add(8))),
-        ]
-    }
+    let [low, high] = unsafe { [_mm256_loadu_ps(at), _mm256_loadu_ps(at.add(8))] };
+    [combined::<T>(rule, factor, low), combined::<T>(rule, factor, high)]
 }
 
 /// Nibbles looked up among sixteen values: 32 at a time, then 16.
