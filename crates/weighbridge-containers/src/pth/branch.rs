@@ -13,24 +13,11 @@ use super::walk::Trail;
 const WRAPPERS: [&str; 4] = ["state_dict", "model_state_dict", "model", "module"];
 
 /// Keys of what training keeps beside the model, which is nothing to load it with.
-const BESIDE: [&str; 16] = [
-    "optimizer",
-    "optimizers",
-    "optimizer_state_dict",
-    "optimizer_states",
-    "optim",
-    "optim_state_dict",
-    "lr_scheduler",
-    "lr_schedulers",
-    "scheduler",
-    "scheduler_state_dict",
-    "scaler",
-    "grad_scaler",
-    "callbacks",
-    "loops",
-    "rng_state",
-    "rng_states",
-];
+const BESIDE: &[&str] = names! {
+    optimizer, optimizers, optimizer_state_dict, optimizer_states, optim, optim_state_dict,
+    lr_scheduler, lr_schedulers, scheduler, scheduler_state_dict, scaler, grad_scaler, callbacks,
+    loops, rng_state, rng_states,
+};
 
 /// Branches that an error message names.
 const SHOWN: usize = 20;

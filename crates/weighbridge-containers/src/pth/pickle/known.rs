@@ -156,27 +156,12 @@ fn collection(name: &str) -> Option<Class> {
 }
 
 fn torch(name: &str) -> Option<Class> {
-    const FIXED: [&str; 19] = [
-        "Tensor",
-        "Generator",
-        "strided",
-        "sparse_coo",
-        "sparse_csr",
-        "sparse_csc",
-        "sparse_bsr",
-        "sparse_bsc",
-        "_mkldnn",
-        "jagged",
-        "per_tensor_affine",
-        "per_channel_affine",
-        "per_tensor_symmetric",
-        "per_channel_symmetric",
-        "per_channel_affine_float_qparams",
-        "contiguous_format",
-        "channels_last",
-        "channels_last_3d",
-        "preserve_format",
-    ];
+    const FIXED: &[&str] = names! {
+        Tensor, Generator, strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc,
+        _mkldnn, jagged, per_tensor_affine, per_channel_affine, per_tensor_symmetric,
+        per_channel_symmetric, per_channel_affine_float_qparams, contiguous_format, channels_last,
+        channels_last_3d, preserve_format,
+    };
     if let Some(kind) = name.strip_suffix("Storage") {
         return match kind {
             "Untyped" | "_Untyped" => Some(Class::Storage(None)),
@@ -217,25 +202,10 @@ fn script(name: &str) -> Option<Class> {
 }
 
 fn numpy(module: &str, name: &str) -> Option<Class> {
-    const NUMBERS: [&str; 17] = [
-        "float16",
-        "float32",
-        "float64",
-        "longdouble",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "bool_",
-        "bool",
-        "complex64",
-        "complex128",
-        "str_",
-    ];
+    const NUMBERS: &[&str] = names! {
+        float16, float32, float64, longdouble, int8, int16, int32, int64, uint8, uint16, uint32,
+        uint64, bool_, bool, complex64, complex128, str_,
+    };
     match (module, name) {
         ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct") => Some(Class::Array),
         ("numpy.core.multiarray" | "numpy._core.multiarray", "scalar") => Some(Class::Scalar),

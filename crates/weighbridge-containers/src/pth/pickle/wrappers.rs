@@ -10,24 +10,12 @@ use super::known::Class;
 use crate::text::shortened;
 
 /// Functions whose first argument is what they call.
-const WRAPPERS: [&str; 16] = [
-    "_functools.partial",
-    "_functools.reduce",
-    "builtins.filter",
-    "builtins.map",
-    "functools.partial",
-    "functools.partialmethod",
-    "functools.reduce",
-    "itertools.dropwhile",
-    "itertools.filterfalse",
-    "itertools.imap",
-    "itertools.starmap",
-    "itertools.takewhile",
-    "operator.attrgetter",
-    "operator.methodcaller",
-    "_operator.attrgetter",
-    "_operator.methodcaller",
-];
+const WRAPPERS: &[&str] = names! {
+    _functools.partial, _functools.reduce, builtins.filter, builtins.map, functools.partial,
+    functools.partialmethod, functools.reduce, itertools.dropwhile, itertools.filterfalse,
+    itertools.imap, itertools.starmap, itertools.takewhile, operator.attrgetter,
+    operator.methodcaller, _operator.attrgetter, _operator.methodcaller,
+};
 
 /// Wrappers in wrappers; what goes deeper hides something.
 const MAX_NESTING: usize = 4;
