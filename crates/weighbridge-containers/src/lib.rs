@@ -30,10 +30,8 @@ pub mod writing;
 pub mod zip;
 
 pub use conventions::Conventions;
-pub use table::look_alikes;
 pub use table::{
-    by_extension, by_preference, is_index, is_not_weights, is_weights_or_index, labels,
-    weight_extensions,
+    by_extension, by_preference, is_index, is_not_weights, labels, look_alikes, weight_extensions,
 };
 use writing::Writer;
 
