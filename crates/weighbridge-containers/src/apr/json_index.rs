@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 
 use crate::catalog::{Catalog, Finding, LISTED, Shape, TensorInfo, element_count};
 use crate::cursor::{Cursor, Endian};
@@ -72,7 +72,7 @@ pub(super) fn read(
     let mut failure = None;
     let rows = Rows { budget, data, catalog, failure: &mut failure };
     let mut stream = serde_json::Deserializer::from_slice(json);
-    let done = rows.deserialize(&mut stream);
+    let done = stream.deserialize_seq(rows);
     match (failure, done) {
         (Some(error), _) => Err(error),
         (None, Ok(())) => Ok(stream.into_iter::<serde::de::IgnoredAny>().byte_offset() as u64),
@@ -98,13 +98,6 @@ struct Rows<'a> {
     data: u64,
     catalog: &'a mut Catalog,
     failure: &'a mut Option<Error>,
-}
-
-impl<'de> DeserializeSeed<'de> for Rows<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
 }
 
 impl<'de> Visitor<'de> for Rows<'_> {

@@ -1,6 +1,7 @@
 //! Metadata as a JSON object: every value charged, long arrays left in the file, and of a key
 //! that occurs twice the last value, as the format's own reader takes it.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -29,7 +30,7 @@ pub(super) fn read(json: &[u8], at: u64, budget: &Budget) -> Result<Read> {
     let mut reader = serde_json::Deserializer::from_slice(json);
     let mut failure = None;
     let object = Object { json, at, budget, failure: &mut failure };
-    let done = object.deserialize(&mut reader).and_then(|all| reader.end().map(|()| all));
+    let done = reader.deserialize_map(object).and_then(|all| reader.end().map(|()| all));
     if let Some(error) = failure {
         return Err(error);
     }
@@ -72,37 +73,27 @@ pub(super) fn array(
 }
 
 /// Keeps the last value of every key in the place of the first; returns the keys that repeat.
-pub(super) fn last_wins(mut entries: Entries) -> (Entries, Vec<Box<str>>) {
-    let mut order: Vec<usize> = (0..entries.len()).collect();
-    // Stable: equal keys stay in the order of the file.
-    order.sort_by(|&a, &b| key(&entries, a).cmp(key(&entries, b)));
-    let mut repeated = Vec::new();
-    let mut superseded = vec![false; entries.len()];
-    let groups = order.chunk_by(|&a, &b| key(&entries, a) == key(&entries, b));
-    let groups: Vec<&[usize]> = groups.filter(|group| group.len() > 1).collect();
-    for group in groups {
-        let (Some(&first), Some(&last)) = (group.first(), group.last()) else { continue };
-        repeated.push(key(&entries, first).into());
-        let value = entries.get_mut(last).map(|(_, value)| std::mem::replace(value, Value::Null));
-        if let (Some((_, slot)), Some(value)) = (entries.get_mut(first), value) {
-            *slot = value;
-        }
-        for &index in group.iter().skip(1) {
-            superseded.get_mut(index).into_iter().for_each(|gone| *gone = true);
+pub(super) fn last_wins(entries: Entries) -> (Entries, Vec<Box<str>>) {
+    let mut places = HashMap::<Box<str>, usize, foldhash::fast::RandomState>::default();
+    let (mut kept, mut repeated) = (Entries::new(), Vec::new());
+    for (key, value) in entries {
+        match places.get(&key).and_then(|&place| kept.get_mut(place)) {
+            Some(first) => {
+                first.1 = value;
+                repeated.push(key);
+            }
+            None => {
+                places.insert(key.clone(), kept.len());
+                kept.push((key, value));
+            }
         }
     }
-    if !repeated.is_empty() {
-        let mut gone = superseded.into_iter();
-        entries.retain(|_| !gone.next().unwrap_or(false));
-    }
-    (entries, repeated)
+    repeated.sort_unstable();
+    repeated.dedup();
+    (kept, repeated)
 }
 
 type Entries = Vec<(Box<str>, Value)>;
-
-fn key(entries: &Entries, index: usize) -> &str {
-    entries.get(index).map_or("", |(key, _)| key)
-}
 
 /// The outer object.
 struct Object<'a> {
@@ -117,7 +108,7 @@ impl Object<'_> {
     fn member<E: serde::de::Error>(&mut self, raw: &RawValue) -> Result<Value, E> {
         let text = raw.get();
         if text.starts_with('[') {
-            let (len, element) = Count.deserialize(&mut reader(text)).map_err(E::custom)?;
+            let (len, element) = reader(text).deserialize_seq(Count).map_err(E::custom)?;
             if len > SHORT {
                 let inside = text.as_ptr().addr().wrapping_sub(self.json.as_ptr().addr());
                 let offset = self.at.saturating_add(inside as u64);
@@ -131,13 +122,6 @@ impl Object<'_> {
 
 fn reader(text: &str) -> serde_json::Deserializer<serde_json::de::StrRead<'_>> {
     serde_json::Deserializer::from_str(text)
-}
-
-impl<'de> DeserializeSeed<'de> for Object<'_> {
-    type Value = Entries;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Entries, D::Error> {
-        deserializer.deserialize_map(self)
-    }
 }
 
 impl<'de> Visitor<'de> for Object<'_> {
@@ -157,6 +141,15 @@ impl<'de> Visitor<'de> for Object<'_> {
         }
         Ok(entries)
     }
+}
+
+/// What a visitor makes of values that cannot fail.
+macro_rules! visits {
+    ($($visit:ident($($value:ident: $type:ty)?) => $result:expr,)*) => {
+        $(fn $visit<E>(self $(, $value: $type)?) -> Result<Self::Value, E> {
+            Ok($result)
+        })*
+    };
 }
 
 /// Any value, charged as it grows.
@@ -213,24 +206,12 @@ impl<'de> Visitor<'de> for Tree<'_> {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Unsigned(64, value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Signed(64, value))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::F64(value))
+    visits! {
+        visit_unit() => Value::Null,
+        visit_bool(value: bool) => Value::Bool(value),
+        visit_u64(value: u64) => Value::Unsigned(64, value),
+        visit_i64(value: i64) => Value::Signed(64, value),
+        visit_f64(value: f64) => Value::F64(value),
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
@@ -262,13 +243,6 @@ impl<'de> Visitor<'de> for Tree<'_> {
 
 /// Walks over an array: its length and the type of its elements.
 struct Count;
-
-impl<'de> DeserializeSeed<'de> for Count {
-    type Value = (u64, &'static str);
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
 
 impl<'de> Visitor<'de> for Count {
     type Value = (u64, &'static str);
@@ -302,23 +276,13 @@ impl<'de> serde::Deserialize<'de> for Kind {
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON value")
             }
-            fn visit_unit<E>(self) -> Result<Kind, E> {
-                Ok(Kind("null"))
-            }
-            fn visit_bool<E>(self, _: bool) -> Result<Kind, E> {
-                Ok(Kind("bool"))
-            }
-            fn visit_u64<E>(self, _: u64) -> Result<Kind, E> {
-                Ok(Kind("integer"))
-            }
-            fn visit_i64<E>(self, _: i64) -> Result<Kind, E> {
-                Ok(Kind("integer"))
-            }
-            fn visit_f64<E>(self, _: f64) -> Result<Kind, E> {
-                Ok(Kind("number"))
-            }
-            fn visit_str<E>(self, _: &str) -> Result<Kind, E> {
-                Ok(Kind("string"))
+            visits! {
+                visit_unit() => Kind("null"),
+                visit_bool(_value: bool) => Kind("bool"),
+                visit_u64(_value: u64) => Kind("integer"),
+                visit_i64(_value: i64) => Kind("integer"),
+                visit_f64(_value: f64) => Kind("number"),
+                visit_str(_value: &str) => Kind("string"),
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Kind, A::Error> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}

@@ -55,15 +55,13 @@ fn stated_shape(reader: &mut Reader<'_>, tensor: &str) -> Result<(Value, Stated)
     }
     let (kind, len) = array_head(reader)?;
     let offset = reader.cursor.position();
-    if !kind.is_integer() || len > original_shapes::MAX_RANK {
-        let element = skip(reader, kind, len, 1)?;
-        return Ok((
-            Value::Array(ArrayRef { element: element.name().into(), len, offset }),
-            of(None),
-        ));
-    }
-    let sides = (0..len).map(|_| single(reader, kind)).collect::<Result<Vec<_>>>()?;
-    Ok((Value::Array(ArrayRef { element: kind.name().into(), len, offset }), of(Some(sides))))
+    let (element, sides) = if kind.is_integer() && len <= original_shapes::MAX_RANK {
+        let sides = (0..len).map(|_| single(reader, kind)).collect::<Result<Vec<_>>>()?;
+        (kind.name().into(), Some(sides))
+    } else {
+        (skip(reader, kind, len, 1)?.name().into(), None)
+    };
+    Ok((Value::Array(ArrayRef { element, len, offset }), of(sides)))
 }
 
 fn in_key(error: Error, key: &str) -> Error {
@@ -85,11 +83,8 @@ fn keep_first(
         } else {
             let message =
                 format!("metadata key `{}` occurs again; the first value is used", escaped(&key));
-            report(
-                &mut catalog.findings,
-                reader.budget,
-                Finding::general("duplicate-key", message),
-            )?;
+            let finding = Finding::general("duplicate-key", message);
+            report(&mut catalog.findings, reader.budget, finding)?;
         }
     }
     Ok(())
