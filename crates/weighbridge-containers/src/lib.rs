@@ -25,6 +25,7 @@ pub mod gguf;
 pub mod npz;
 pub mod pth;
 pub mod safetensors;
+mod strides;
 mod table;
 pub mod writing;
 pub mod zip;

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 
 use crate::error::Result;
 
-use super::expand::{Children, Key};
+use super::expand::Children;
 use super::pickle::{Class, Id, Node, grow};
 use super::reader::Reader;
 
@@ -55,7 +55,7 @@ impl Reader<'_, '_> {
 
     /// Parameters, then buffers, then modules, as `state_dict` does.
     pub(super) fn expand_module(&self, module: &Module, out: &mut Children) -> Result<()> {
-        let mut pairs = Vec::new();
+        let mut pairs = Children::new();
         self.pairs_of(module.parameters, &mut pairs)?;
         let first_buffer = pairs.len();
         if let Some(buffers) = module.buffers {
@@ -66,12 +66,11 @@ impl Reader<'_, '_> {
         let temporary = self.temporary_names(module.temporary);
         for (place, (key, value)) in pairs.into_iter().enumerate() {
             let is_buffer = (first_buffer..after_buffers).contains(&place);
-            let is_passing =
-                || self.heap.text_bytes(key).is_some_and(|text| temporary.contains(text));
+            let is_passing = || self.key_bytes(key).is_some_and(|text| temporary.contains(text));
             if matches!(self.heap.node(value), Node::None) || (is_buffer && is_passing()) {
                 continue;
             }
-            grow(out, (Key::Node(key), value), self.budget)?;
+            grow(out, (key, value), self.budget)?;
         }
         Ok(())
     }
