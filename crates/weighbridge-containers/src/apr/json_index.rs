@@ -111,12 +111,8 @@ impl<'de> Visitor<'de> for Rows<'_> {
         while let Some(entry) = seq.next_element::<Entry>()? {
             let cost = RECORD.saturating_add((entry.name.len() as u64).saturating_mul(2));
             let charged = self.budget.items(1, "the list of tensors");
-            if let Err(error) =
-                charged.and_then(|()| self.budget.charge(cost, "the list of tensors"))
-            {
-                *self.failure = Some(error);
-                return Err(serde::de::Error::custom("over a limit"));
-            }
+            let charged = charged.and_then(|()| self.budget.charge(cost, "the list of tensors"));
+            metadata::keep(charged, self.failure)?;
             let info = entry.into_info(self.data, &mut self.catalog.findings);
             self.catalog.tensors.push(info);
         }

@@ -29,7 +29,7 @@ pub(super) struct Read {
 pub(super) fn read(json: &[u8], at: u64, budget: &Budget) -> Result<Read> {
     let mut reader = serde_json::Deserializer::from_slice(json);
     let mut failure = None;
-    let object = Object { json, at, budget, failure: &mut failure };
+    let object = Object { json, at, tree: Tree { budget, depth: 0, failure: &mut failure } };
     let done = reader.deserialize_map(object).and_then(|all| reader.end().map(|()| all));
     if let Some(error) = failure {
         return Err(error);
@@ -99,8 +99,7 @@ type Entries = Vec<(Box<str>, Value)>;
 struct Object<'a> {
     json: &'a [u8],
     at: u64,
-    budget: &'a Budget,
-    failure: &'a mut Option<Error>,
+    tree: Tree<'a>,
 }
 
 impl Object<'_> {
@@ -115,8 +114,7 @@ impl Object<'_> {
                 return Ok(Value::Array(ArrayRef { element: element.into(), len, offset }));
             }
         }
-        let tree = Tree { budget: self.budget, depth: 1, failure: self.failure };
-        tree.deserialize(&mut reader(text)).map_err(E::custom)
+        self.tree.inner().deserialize(&mut reader(text)).map_err(E::custom)
     }
 }
 
@@ -134,7 +132,7 @@ impl<'de> Visitor<'de> for Object<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Entries, A::Error> {
         let mut entries = Entries::new();
         while let Some(key) = map.next_key::<String>()? {
-            charge(self.budget, self.failure, key.len())?;
+            self.tree.charge(key.len())?;
             let raw = map.next_value::<&RawValue>()?;
             let value = self.member(raw)?;
             entries.push((key.into(), value));
@@ -161,31 +159,28 @@ struct Tree<'a> {
 
 impl Tree<'_> {
     fn inner(&mut self) -> Tree<'_> {
-        Tree {
-            budget: self.budget,
-            depth: self.depth.saturating_add(1),
-            failure: &mut *self.failure,
-        }
+        let depth = self.depth.saturating_add(1);
+        Tree { budget: self.budget, depth, failure: &mut *self.failure }
     }
 
     fn enter<E: serde::de::Error>(&mut self) -> Result<(), E> {
         keep(self.budget.depth(self.depth, "the metadata"), self.failure)
     }
-}
 
-/// Charges one value with `text` bytes of its own.
-fn charge<E: serde::de::Error>(
-    budget: &Budget,
-    failure: &mut Option<Error>,
-    text: usize,
-) -> Result<(), E> {
-    let bytes = (size_of::<(Box<str>, Value)>() as u64).saturating_add(text as u64);
-    let charged = budget.items(1, "the metadata");
-    keep(charged.and_then(|()| budget.charge(bytes, "the metadata")), failure)
+    /// Charges one value with `text` bytes of its own.
+    fn charge<E: serde::de::Error>(&mut self, text: usize) -> Result<(), E> {
+        let bytes = (size_of::<(Box<str>, Value)>() as u64).saturating_add(text as u64);
+        let charged = self.budget.items(1, "the metadata");
+        let charged = charged.and_then(|()| self.budget.charge(bytes, "the metadata"));
+        keep(charged, self.failure)
+    }
 }
 
 /// Carries our own error past serde, which only knows text.
-fn keep<E: serde::de::Error>(result: Result<()>, failure: &mut Option<Error>) -> Result<(), E> {
+pub(super) fn keep<E: serde::de::Error>(
+    result: Result<()>,
+    failure: &mut Option<Error>,
+) -> Result<(), E> {
     result.map_err(|error| {
         *failure = Some(error);
         E::custom("over a limit")
@@ -214,8 +209,8 @@ impl<'de> Visitor<'de> for Tree<'_> {
         visit_f64(value: f64) => Value::F64(value),
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
-        charge(self.budget, self.failure, text.len())?;
+    fn visit_str<E: serde::de::Error>(mut self, text: &str) -> Result<Value, E> {
+        self.charge(text.len())?;
         Ok(Value::text(text))
     }
 
@@ -223,7 +218,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
         self.enter()?;
         let mut values = Vec::new();
         while let Some(value) = seq.next_element_seed(self.inner())? {
-            charge(self.budget, self.failure, 0)?;
+            self.charge(0)?;
             values.push(value);
         }
         Ok(Value::List(values))
@@ -233,7 +228,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
         self.enter()?;
         let mut entries = Entries::new();
         while let Some(key) = map.next_key::<String>()? {
-            charge(self.budget, self.failure, key.len())?;
+            self.charge(key.len())?;
             let value = map.next_value_seed(self.inner())?;
             entries.push((key.into(), value));
         }

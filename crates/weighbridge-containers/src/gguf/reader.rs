@@ -52,18 +52,12 @@ impl<'a> Reader<'a> {
 
     /// How wide lengths and counts are.
     pub(super) fn prefix(&self) -> Prefix {
-        match self.version {
-            1 => Prefix::Four,
-            _ => Prefix::Eight,
-        }
+        if self.version == 1 { Prefix::Four } else { Prefix::Eight }
     }
 
     /// How many bytes lengths and counts take.
     pub(super) fn prefix_bytes(&self) -> u64 {
-        match self.prefix() {
-            Prefix::Four => 4,
-            Prefix::Eight => 8,
-        }
+        if self.version == 1 { 4 } else { 8 }
     }
 
     /// A length, count or dimension.

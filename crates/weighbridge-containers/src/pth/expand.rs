@@ -1,7 +1,6 @@
 //! What is inside an object, and under which names.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use crate::error::Result;
 
@@ -172,13 +171,9 @@ impl Reader<'_, '_> {
             self.work(self.key_bytes(key).map_or(0, |bytes| (bytes.len() / 64).saturating_add(1)))?;
             let earlier = match self.key_bytes(key) {
                 None => None,
-                Some(bytes) if many => match seen.entry(bytes) {
-                    Entry::Occupied(entry) => Some(*entry.get()),
-                    Entry::Vacant(entry) => {
-                        entry.insert(kept);
-                        None
-                    }
-                },
+                Some(bytes) if many => {
+                    Some(*seen.entry(bytes).or_insert(kept)).filter(|&place| place < kept)
+                }
                 Some(bytes) => added
                     .get(..kept)
                     .unwrap_or_default()

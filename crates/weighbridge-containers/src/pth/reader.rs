@@ -72,16 +72,11 @@ impl Reader<'_, '_> {
         if let (Some(kind), Some(reason)) = (draft.problem, &draft.refused) {
             self.problem(name, kind, reason.to_string())?;
         }
-        let refused = draft.refused.as_deref().map_or(0, str::len);
-        self.budget.charge(refused as u64, "the list of tensors")?;
-        self.catalog.tensors.push(TensorInfo {
-            name: name.into(),
-            shape: draft.shape,
-            stored: draft.stored,
-            bytes: draft.bytes,
-            place: draft.place,
-            refused: draft.refused,
-        });
+        let Draft { shape, stored, bytes, place, refused, .. } = draft;
+        let reason = refused.as_deref().map_or(0, str::len);
+        self.budget.charge(reason as u64, "the list of tensors")?;
+        let tensor = TensorInfo { name: name.into(), shape, stored, bytes, place, refused };
+        self.catalog.tensors.push(tensor);
         Ok(())
     }
 

@@ -238,10 +238,9 @@ fn ties(catalog: &mut Catalog) {
         .map(|run| run.iter().map(|&(.., at)| at).collect())
         .collect();
     groups.sort_unstable();
-    let mut notes = Vec::new();
-    for group in groups.iter().take(SHOWN) {
-        notes.push(format!("{} share one storage", together(group, tensors)));
-    }
+    let shown = groups.iter().take(SHOWN);
+    let note = |group: &Vec<_>| format!("{} share one storage", together(group, tensors));
+    let mut notes: Vec<_> = shown.map(note).collect();
     if groups.len() > SHOWN {
         let more = groups.len().saturating_sub(SHOWN);
         notes.push(format!("{more} more groups of tensors share a storage each"));

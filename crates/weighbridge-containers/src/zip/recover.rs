@@ -40,21 +40,8 @@ pub(super) fn walk(archive: &mut Archive<'_>, len: u64, budget: &Budget) -> Resu
         budget.items(1, "the archive's members")?;
         let record = RECORD.saturating_add(header.name.len() as u64);
         budget.charge(record, "the archive's members")?;
-        let end = extent(input, &mut header, len)?;
-        archive.push(
-            &header.name,
-            Member {
-                name: 0..0,
-                name_len: u16::try_from(header.name.len()).unwrap_or(u16::MAX),
-                method: header.method,
-                flags: header.flags,
-                compressed: header.compressed,
-                size: header.size,
-                crc: header.crc,
-                header: at,
-                state: if end.is_some() { State::Whole } else { State::Incomplete },
-            },
-        );
+        let end = extent(input, &mut header.member, header.data, len)?;
+        archive.push(&header.name, header.member);
         let Some(end) = end else { break };
         at = end;
     }
@@ -78,19 +65,23 @@ fn note(archive: &mut Archive<'_>, at: u64, len: u64) {
 }
 
 /// Settles a member's sizes and returns where the next one starts; `None` if the file ends first.
-fn extent(input: &Input, header: &mut Local, len: u64) -> Result<Option<u64>> {
-    let streamed = header.flags & STREAMED != 0;
-    if streamed && header.compressed == 0 {
-        if let Some(found) = search(input, header.data, len)? {
-            (header.compressed, header.size) = (found.compressed, found.size);
+fn extent(input: &Input, member: &mut Member, data: u64, len: u64) -> Result<Option<u64>> {
+    let streamed = member.flags & STREAMED != 0;
+    let end = if streamed && member.compressed == 0 {
+        if let Some(found) = search(input, data, len)? {
+            (member.compressed, member.size) = (found.compressed, found.size);
             return Ok(Some(found.next));
         }
         // Unknown: what is here is all there is.
-        header.compressed = len.saturating_sub(header.data);
-        header.size = if header.method == super::Method::STORED { header.compressed } else { 0 };
-        return Ok(None);
+        member.compressed = len.saturating_sub(data);
+        member.size = if member.method == super::Method::STORED { member.compressed } else { 0 };
+        None
+    } else {
+        data.checked_add(member.compressed).filter(|&end| end <= len)
+    };
+    if end.is_none() {
+        member.state = State::Incomplete;
     }
-    let end = header.data.checked_add(header.compressed).filter(|&end| end <= len);
     Ok(end.map(|end| if streamed { after_descriptor(input, end) } else { end }))
 }
 

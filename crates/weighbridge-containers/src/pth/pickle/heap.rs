@@ -101,6 +101,7 @@ pub(crate) struct Object {
 }
 
 /// Everything one pickle made.
+#[derive(Default)]
 pub(crate) struct Heap<'a> {
     bytes: &'a [u8],
     scratch: Vec<u8>,
@@ -141,15 +142,7 @@ fn number(len: usize) -> Result<u32> {
 
 impl<'a> Heap<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            scratch: Vec::new(),
-            nodes: Vec::new(),
-            pool: Vec::new(),
-            chunks: Vec::new(),
-            objects: Vec::new(),
-            globals: Vec::new(),
-        }
+        Self { bytes, ..Self::default() }
     }
 
     /// How many nodes there are.
