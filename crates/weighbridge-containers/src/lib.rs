@@ -141,6 +141,13 @@ fn advanced(run: Run, by: u64) -> Option<Run> {
     })
 }
 
+/// Charges for one more item of a list.
+#[inline]
+fn charge_item(budget: &Budget, bytes: u64, what: &str) -> Result<()> {
+    budget.items(1, what)?;
+    budget.charge(bytes, what)
+}
+
 /// The names that were there before.
 fn repeated<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
     let hasher = foldhash::fast::RandomState::default();

@@ -5,22 +5,6 @@ use crate::input::Input;
 use crate::text::escaped;
 use crate::{note_truncation, repeated, start_of};
 
-use super::metadata::Read;
-
-/// Puts the metadata into the catalog, with notes about it.
-pub(super) fn take_metadata(read: Read, catalog: &mut Catalog) {
-    catalog.metadata = read.metadata;
-    catalog.findings.extend(read.finding);
-    if let Some(first) = read.repeated.first() {
-        catalog.notes.push(format!(
-            "{} metadata key{} more than once (`{}`); the last value is shown, as the format's own reader takes it",
-            read.repeated.len(),
-            if read.repeated.len() == 1 { " occurs" } else { "s occur" },
-            escaped(first)
-        ));
-    }
-}
-
 /// Findings about names that occur twice and data that two tensors share.
 pub(super) fn tensors(catalog: &mut Catalog) {
     let mut findings = Vec::new();

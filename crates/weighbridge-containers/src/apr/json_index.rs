@@ -33,7 +33,7 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let len = u64::from(cursor.u32("the length of the metadata")?);
     let json = input.bytes(8, len, budget, "the metadata")?;
     let mut catalog = Catalog::default();
-    checks::take_metadata(metadata::read(&json, 8, budget)?, &mut catalog);
+    metadata::read(&json, 8, budget, &mut catalog)?;
     cursor.skip(len, "the metadata")?;
     let count = cursor.u32("the number of tensors")?;
     let len = u64::from(cursor.u32("the length of the index")?);
@@ -110,8 +110,7 @@ impl<'de> Visitor<'de> for Rows<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         while let Some(entry) = seq.next_element::<Entry>()? {
             let cost = RECORD.saturating_add((entry.name.len() as u64).saturating_mul(2));
-            let charged = self.budget.items(1, "the list of tensors");
-            let charged = charged.and_then(|()| self.budget.charge(cost, "the list of tensors"));
+            let charged = crate::charge_item(self.budget, cost, "the list of tensors");
             metadata::keep(charged, self.failure)?;
             let info = entry.into_info(self.data, &mut self.catalog.findings);
             self.catalog.tensors.push(info);

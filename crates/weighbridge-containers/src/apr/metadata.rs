@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::catalog::{ArrayRef, Finding, Metadata, Value};
+use crate::catalog::{ArrayRef, Catalog, Finding, Value};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Budget;
@@ -16,17 +16,9 @@ use crate::text::escaped;
 /// Arrays up to this length are part of the report; longer ones (a vocabulary) are read on demand.
 const SHORT: u64 = 64;
 
-/// The metadata of a file, and what is wrong with it.
-#[derive(Default)]
-pub(super) struct Read {
-    pub(super) metadata: Metadata,
-    pub(super) finding: Option<Finding>,
-    pub(super) repeated: Vec<Box<str>>,
-}
-
-/// Reads the object in `json`, which starts at byte `at` of the file. Broken JSON is a finding:
-/// tensors can be listed without it.
-pub(super) fn read(json: &[u8], at: u64, budget: &Budget) -> Result<Read> {
+/// Puts the object in `json`, which starts at byte `at` of the file, into the catalog. Broken JSON
+/// is a finding: tensors can be listed without it.
+pub(super) fn read(json: &[u8], at: u64, budget: &Budget, catalog: &mut Catalog) -> Result<()> {
     let mut reader = serde_json::Deserializer::from_slice(json);
     let mut failure = None;
     let object = Object { json, at, tree: Tree { budget, depth: 0, failure: &mut failure } };
@@ -37,19 +29,25 @@ pub(super) fn read(json: &[u8], at: u64, budget: &Budget) -> Result<Read> {
     match done {
         Ok(entries) => {
             let (entries, repeated) = last_wins(entries);
-            let mut metadata = Metadata::default();
-            entries.into_iter().for_each(|(key, value)| metadata.push(key, value));
-            Ok(Read { metadata, finding: None, repeated })
+            entries.into_iter().for_each(|(key, value)| catalog.metadata.push(key, value));
+            if let Some(first) = repeated.first() {
+                catalog.notes.push(format!(
+                    "{} metadata key{} more than once (`{}`); the last value is shown, as the format's own reader takes it",
+                    repeated.len(),
+                    if repeated.len() == 1 { " occurs" } else { "s occur" },
+                    escaped(first)
+                ));
+            }
         }
         Err(error) => {
             let message = format!(
                 "the metadata is not a JSON object and is not shown: {}",
                 escaped(&error.to_string())
             );
-            let finding = Some(Finding::general("metadata", message));
-            Ok(Read { finding, ..Read::default() })
+            catalog.findings.push(Finding::general("metadata", message));
         }
     }
+    Ok(())
 }
 
 /// The elements of an array that [`read`] left in the file, in metadata that ends at byte `end`.
@@ -170,9 +168,7 @@ impl Tree<'_> {
     /// Charges one value with `text` bytes of its own.
     fn charge<E: serde::de::Error>(&mut self, text: usize) -> Result<(), E> {
         let bytes = (size_of::<(Box<str>, Value)>() as u64).saturating_add(text as u64);
-        let charged = self.budget.items(1, "the metadata");
-        let charged = charged.and_then(|()| self.budget.charge(bytes, "the metadata"));
-        keep(charged, self.failure)
+        keep(crate::charge_item(self.budget, bytes, "the metadata"), self.failure)
     }
 }
 
@@ -302,6 +298,11 @@ mod tests {
         Budget::new(Limits::default())
     }
 
+    fn read(json: &[u8], at: u64, budget: &Budget) -> Result<Catalog> {
+        let mut catalog = Catalog::default();
+        super::read(json, at, budget, &mut catalog).map(|()| catalog)
+    }
+
     #[test]
     fn the_last_of_equal_keys_wins_in_the_place_of_the_first() {
         let json = br#"{"a":1,"b":{"x":1,"x":-2},"a":"two","c":null,"a":[3.5]}"#;
@@ -311,21 +312,23 @@ mod tests {
         assert_eq!(read.metadata.get("a"), Some(&Value::List(vec![Value::F64(3.5)])));
         let inner = vec![("x".into(), Value::Signed(64, -2))];
         assert_eq!(read.metadata.get("b"), Some(&Value::Map(inner)));
-        assert_eq!(read.repeated, ["a".into()]);
+        let [note] = &read.notes[..] else { panic!("{:?}", read.notes) };
+        assert!(note.starts_with("1 metadata key occurs more than once (`a`)"), "{note}");
     }
 
     #[test]
     fn broken_metadata_is_a_finding_and_costs_are_limited() {
         for json in ["", "[]", "{\"a\":}", "{} x", "{\"a\":\"\u{1}\"}", "nul"] {
             let read = read(json.as_bytes(), 64, &budget()).unwrap();
-            assert_eq!(read.finding.map(|f| f.kind), Some("metadata"), "{json}");
+            let kinds: Vec<_> = read.findings.iter().map(|finding| finding.kind).collect();
+            assert_eq!(kinds, ["metadata"], "{json}");
             assert!(read.metadata.is_empty());
         }
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100), "]".repeat(100));
         let error = read(deep.as_bytes(), 64, &budget()).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Limit);
         let deeper = format!("{{\"a\":{}", "[".repeat(100_000));
-        assert!(read(deeper.as_bytes(), 64, &budget()).unwrap().finding.is_some());
+        assert_eq!(read(deeper.as_bytes(), 64, &budget()).unwrap().findings.len(), 1);
         let few = Budget::new(Limits::default().max_items(3));
         let error = read(br#"{"a":[1,2,3,4,5]}"#, 64, &few).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Limit);

@@ -42,8 +42,7 @@ impl<'a> Reader<'a> {
 
     #[allow(clippy::cast_possible_truncation)] // A signed number of so many bits.
     fn value(&mut self, depth: u32) -> Result<Value> {
-        self.budget.items(1, "the metadata")?;
-        self.budget.charge(size_of::<(Box<str>, Value)>() as u64, "the metadata")?;
+        crate::charge_item(self.budget, size_of::<(Box<str>, Value)>() as u64, "the metadata")?;
         let [tag] = *self.take(1)? else { return Ok(Value::Null) };
         Ok(match tag {
             0x00..=0x7f => Value::Unsigned(8, tag.into()),

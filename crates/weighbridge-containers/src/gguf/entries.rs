@@ -11,8 +11,11 @@ use super::check::report;
 use super::original_shapes::{self, Stated};
 use super::reader::{Kind, Reader};
 
+/// A key and its value.
+type Entry = (Box<str>, Value);
+
 /// What one entry costs beside its texts.
-const RECORD: u64 = size_of::<(Box<str>, Value)>() as u64;
+const RECORD: u64 = size_of::<Entry>() as u64;
 
 /// Arrays in arrays are walked by recursion, so their depth has an end whatever the limits say.
 const MAX_NESTING: u32 = 256;
@@ -69,11 +72,7 @@ fn in_key(error: Error, key: &str) -> Error {
 }
 
 /// Of several entries with one key the first counts.
-fn keep_first(
-    reader: &Reader<'_>,
-    entries: Vec<(Box<str>, Value)>,
-    catalog: &mut Catalog,
-) -> Result<()> {
+fn keep_first(reader: &Reader<'_>, entries: Vec<Entry>, catalog: &mut Catalog) -> Result<()> {
     let mut keys = HashSet::<_, foldhash::fast::RandomState>::default();
     let first: Vec<bool> = entries.iter().map(|(key, _)| keys.insert(&**key)).collect();
     drop(keys);

@@ -65,9 +65,8 @@ pub(super) fn check_length(
 
 /// Adds a tensor to the catalog and charges for it.
 pub(super) fn push(catalog: &mut Catalog, tensor: TensorInfo, budget: &Budget) -> Result<()> {
-    let what = "the list of arrays";
-    budget.items(1, what)?;
-    budget.charge(RECORD.saturating_add(tensor.name.len() as u64), what)?;
+    let cost = RECORD.saturating_add(tensor.name.len() as u64);
+    crate::charge_item(budget, cost, "the list of arrays")?;
     catalog.tensors.push(tensor);
     Ok(())
 }

@@ -64,9 +64,9 @@ impl Reader<'_, '_> {
             }
             _ => {
                 if let Some(state) = object.state
-                    && let Some(module) = self.module(state)?
+                    && self.expand_module(state, out)?
                 {
-                    return self.expand_module(&module, out);
+                    return Ok(());
                 }
                 self.positions(args.iter().copied(), out)?;
             }

@@ -165,8 +165,8 @@ impl LegacyStore {
             }
             let Some(bytes) = u64::from_le_bytes(elements).checked_mul(unit) else { break };
             let Some(end) = start.checked_add(bytes) else { break };
-            pickles.budget.items(1, "storages")?;
-            pickles.budget.charge((key.len() as u64).saturating_add(48), "storages")?;
+            let cost = (key.len() as u64).saturating_add(48);
+            crate::charge_item(pickles.budget, cost, "storages")?;
             let here = pickles.len.saturating_sub(start).min(bytes);
             self.places.insert(key.into(), (start, here));
             at = end;

@@ -67,8 +67,8 @@ impl Reader<'_, '_> {
 
     /// Puts a tensor into the catalog.
     pub(super) fn list(&mut self, name: &str, draft: Draft) -> Result<()> {
-        self.budget.items(1, "the list of tensors")?;
-        self.budget.charge(RECORD.saturating_add(name.len() as u64), "the list of tensors")?;
+        let cost = RECORD.saturating_add(name.len() as u64);
+        crate::charge_item(self.budget, cost, "the list of tensors")?;
         if let (Some(kind), Some(reason)) = (draft.problem, &draft.refused) {
             self.problem(name, kind, reason.to_string())?;
         }

@@ -40,8 +40,7 @@ pub(super) fn parse(json: &[u8], data_start: u64, budget: &Budget) -> Result<Cat
 }
 
 fn charge(budget: &Budget, text: usize, what: &str) -> Result<()> {
-    budget.items(1, what)?;
-    budget.charge(LISTED.saturating_add(text as u64), what)
+    crate::charge_item(budget, LISTED.saturating_add(text as u64), what)
 }
 
 /// `__metadata__`: text to text.
