@@ -16,23 +16,18 @@ pub(super) fn sizes(heap: &Heap<'_>, id: Id) -> Option<Shape> {
             items.iter().map(|&item| take(item)).collect()
         }
         Node::List(seq) => {
-            let shape: Shape = heap
-                .items(seq)
-                .take(MAX_DIMENSIONS.saturating_add(1))
-                .map(take)
-                .collect::<Option<_>>()?;
+            let items = heap.items(seq).take(MAX_DIMENSIONS.saturating_add(1));
+            let shape: Shape = items.map(take).collect::<Option<_>>()?;
             (shape.len() <= MAX_DIMENSIONS).then_some(shape)
         }
         Node::Object(_) => {
             let object = heap.object(id)?;
-            match (heap.class(object.class)?, heap.tuple(object.args)?) {
-                (Class::Size, &[inner])
-                    if matches!(heap.node(inner), Node::Tuple { .. } | Node::List(_)) =>
-                {
-                    sizes(heap, inner)
-                }
-                _ => None,
-            }
+            let (Class::Size, &[inner]) = (heap.class(object.class)?, heap.tuple(object.args)?)
+            else {
+                return None;
+            };
+            let is_list = matches!(heap.node(inner), Node::Tuple { .. } | Node::List(_));
+            is_list.then(|| sizes(heap, inner))?
         }
         _ => None,
     }

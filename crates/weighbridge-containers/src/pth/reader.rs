@@ -41,9 +41,7 @@ impl<'h, 'p> Reader<'h, 'p> {
     ) -> Self {
         Self { heap, store, budget, catalog, unpacked: HashMap::default(), work: Cell::new(0) }
     }
-}
 
-impl Reader<'_, '_> {
     /// Counts work. A pickle of few steps can share its objects so that walking them all never
     /// ends; an honest one is walked in about as many steps as it has.
     pub(super) fn work(&self, amount: usize) -> Result<()> {

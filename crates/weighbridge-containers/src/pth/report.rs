@@ -265,9 +265,9 @@ fn duplicates(catalog: &mut Catalog) {
     let mut found: Vec<_> = names
         .chunk_by(|a, b| a == b)
         .filter(|run| run.len() > 1)
-        .filter_map(|run| Some((run.first()?.to_string(), run.len())))
-        .map(|(name, count)| {
-            Finding::of(&name, "duplicate-name", format!("{count} tensors have this name"))
+        .filter_map(|run| {
+            let message = format!("{} tensors have this name", run.len());
+            Some(Finding::of(run.first()?, "duplicate-name", message))
         })
         .collect();
     catalog.findings.append(&mut found);
