@@ -56,31 +56,25 @@ pub enum Header {
 pub const USUAL_HEADER: u64 = 128 << 10;
 
 impl Conventions {
-    /// A format whose files are models of their own, whatever they are called.
-    pub const fn new(
-        name: &'static str,
-        label: &'static str,
-        promise: &'static str,
-        extensions: &'static [Extension],
-    ) -> Self {
-        Self {
-            name,
-            label,
-            promise,
-            magic: &[],
-            extensions,
-            header: Header::First(USUAL_HEADER),
-            preference: u8::MAX,
-            indexed: false,
-            independent: true,
-            any_part_is_whole: false,
-            together: &[],
-            stems: &[],
-            not_weights: &[],
-            companions: &[],
-            look_alikes: &[],
-        }
-    }
+    /// A format whose files are models of their own, whatever they are called. Every format fills
+    /// in its names and its extensions.
+    pub const USUAL: Self = Self {
+        name: "",
+        label: "",
+        promise: "",
+        magic: &[],
+        extensions: &[],
+        header: Header::First(USUAL_HEADER),
+        preference: u8::MAX,
+        indexed: false,
+        independent: true,
+        any_part_is_whole: false,
+        together: &[],
+        stems: &[],
+        not_weights: &[],
+        companions: &[],
+        look_alikes: &[],
+    };
 
     /// Its extension of that name, in any letter case.
     pub fn extension(&self, name: &str) -> Option<&'static Extension> {

@@ -13,7 +13,7 @@ use weighbridge_core::{
 
 use std::collections::HashSet;
 
-use crate::catalog::{Catalog, Finding, Run};
+use crate::catalog::{Catalog, Finding, Run, TensorInfo};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Budget;
@@ -25,15 +25,14 @@ pub mod gguf;
 pub mod npz;
 pub mod pth;
 pub mod safetensors;
+mod strides;
 mod table;
 pub mod writing;
 pub mod zip;
 
 pub use conventions::Conventions;
-pub use table::look_alikes;
 pub use table::{
-    by_extension, by_preference, is_index, is_not_weights, is_weights_or_index, labels,
-    weight_extensions,
+    by_extension, by_preference, is_index, is_not_weights, labels, look_alikes, weight_extensions,
 };
 use writing::Writer;
 
@@ -142,25 +141,43 @@ fn advanced(run: Run, by: u64) -> Option<Run> {
     })
 }
 
+/// Charges for one more item of a list.
+#[inline]
+fn charge_item(budget: &Budget, bytes: u64, what: &str) -> Result<()> {
+    budget.items(1, what)?;
+    budget.charge(bytes, what)
+}
+
+/// The names that were there before.
+fn repeated<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    let hasher = foldhash::fast::RandomState::default();
+    let mut seen = HashSet::with_capacity_and_hasher(names.len(), hasher);
+    names.filter(move |name| !seen.insert(*name))
+}
+
 /// Refuses two tensors of one name.
 fn refuse_duplicates(catalog: &Catalog) -> Result<()> {
-    let hasher = foldhash::fast::RandomState::default();
-    let mut names = HashSet::with_capacity_and_hasher(catalog.tensors.len(), hasher);
-    match catalog.tensors.iter().find(|tensor| !names.insert(&*tensor.name)) {
-        Some(twice) => {
-            Err(Error::malformed("the name occurs twice in the header").in_tensor(&twice.name))
-        }
+    match repeated(catalog.tensors.iter().map(|tensor| &*tensor.name)).next() {
+        Some(name) => Err(Error::malformed("the name occurs twice in the header").in_tensor(name)),
         None => Ok(()),
+    }
+}
+
+/// Where a tensor's bytes start in the file, if they are there.
+fn start_of(tensor: &TensorInfo) -> Option<u64> {
+    match tensor.place.run {
+        Run::At(start) => Some(start),
+        _ => None,
     }
 }
 
 /// Lists the tensors whose bytes lie beyond the end of a file that was cut short, after one line
 /// about all of them if there are several.
-pub fn note_truncation(catalog: &mut Catalog, len: u64) {
+fn note_truncation(catalog: &mut Catalog, len: u64) {
     let first = catalog.findings.len();
     let (mut whole, mut last) = (0u64, len);
     for tensor in &catalog.tensors {
-        let Run::At(start) = tensor.place.run else { continue };
+        let Some(start) = start_of(tensor) else { continue };
         let end = start.saturating_add(tensor.bytes);
         if end > len && tensor.bytes > 0 {
             let missing = end.saturating_sub(len).min(tensor.bytes);

@@ -35,11 +35,6 @@ pub fn look_alikes() -> impl Iterator<Item = &'static Signature> {
     CONTAINERS.iter().flat_map(|container| container.conventions().look_alikes)
 }
 
-/// Whether a file of that name holds weights, or says which files do.
-pub fn is_weights_or_index(name: &str) -> bool {
-    extension_of(name).is_some_and(|extension| extension.listed) || is_index(name)
-}
-
 /// Whether a file has the extension of weights and is something else that training leaves behind.
 pub fn is_not_weights(name: &str) -> bool {
     let name = name.to_lowercase();
@@ -47,10 +42,6 @@ pub fn is_not_weights(name: &str) -> bool {
     by_extension(extension).is_some_and(|(container, extension)| {
         extension.listed && container.conventions().is_not_weights(stem)
     })
-}
-
-fn extension_of(name: &str) -> Option<&'static Extension> {
-    by_extension(name.rsplit_once('.')?.1).map(|(_, extension)| extension)
 }
 
 /// Whether a file name is that of an index.

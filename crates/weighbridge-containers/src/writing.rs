@@ -81,6 +81,16 @@ pub struct Fixed {
     pub checksums: Vec<(usize, usize)>,
 }
 
+impl Layout {
+    /// A header and the tensors behind it, which so far are placed as if there were none.
+    pub(super) fn behind(header: Vec<u8>, mut places: Vec<u64>, end: u64) -> Self {
+        let start = header.len() as u64;
+        places.iter_mut().for_each(|place| *place = place.saturating_add(start));
+        let len = start.saturating_add(end);
+        Self { fixed: vec![Fixed::new(0, header)], places, len, seeds: None }
+    }
+}
+
 impl Fixed {
     /// Bytes without checksums.
     pub fn new(at: u64, bytes: Vec<u8>) -> Self {
@@ -188,11 +198,8 @@ pub(super) fn full_count(shape: &[u64]) -> Option<u64> {
 
 /// An error if two tensors have the same name.
 pub(super) fn refuse_duplicates(tensors: &[Planned<'_>]) -> Result<()> {
-    let mut seen = std::collections::HashSet::with_hasher(foldhash::fast::RandomState::default());
-    match tensors.iter().find(|tensor| !seen.insert(tensor.name)) {
-        Some(duplicate) => {
-            Err(Error::usage("two tensors to be written have this name").in_tensor(duplicate.name))
-        }
+    match crate::repeated(tensors.iter().map(|tensor| tensor.name)).next() {
+        Some(name) => Err(Error::usage("two tensors to be written have this name").in_tensor(name)),
         None => Ok(()),
     }
 }

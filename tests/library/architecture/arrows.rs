@@ -44,7 +44,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
         &[
             &["apr", "gguf", "npz", "pth", "safetensors"],
             &["table", "zip"],
-            &["conventions", "writing"],
+            &["conventions", "strides", "writing"],
         ],
     ),
     (

@@ -1,49 +1,22 @@
 //! What holds across tensors: names, order, overlap, and where the file ends.
 
-use crate::catalog::{Catalog, Finding, Run};
+use crate::catalog::{Catalog, Finding};
 use crate::input::Input;
-use crate::note_truncation;
 use crate::text::escaped;
-
-use super::metadata::Read;
-
-/// Puts the metadata into the catalog, with notes about it.
-pub(super) fn take_metadata(read: Read, catalog: &mut Catalog) {
-    catalog.metadata = read.metadata;
-    catalog.findings.extend(read.finding);
-    if let Some(first) = read.repeated.first() {
-        catalog.notes.push(format!(
-            "{} metadata key{} more than once (`{}`); the last value is shown, as the format's own reader takes it",
-            read.repeated.len(),
-            if read.repeated.len() == 1 { " occurs" } else { "s occur" },
-            escaped(first)
-        ));
-    }
-}
+use crate::{note_truncation, repeated, start_of};
 
 /// Findings about names that occur twice and data that two tensors share.
 pub(super) fn tensors(catalog: &mut Catalog) {
     let mut findings = Vec::new();
-    let mut names = std::collections::HashSet::with_capacity_and_hasher(
-        catalog.tensors.len(),
-        foldhash::fast::RandomState::default(),
-    );
-    for tensor in &catalog.tensors {
-        if !names.insert(&*tensor.name) {
-            let message =
-                "the index lists this name twice; there is no telling which of the two is meant";
-            findings.push(Finding::of(&tensor.name, "duplicate-name", message));
-        }
+    for name in repeated(catalog.tensors.iter().map(|tensor| &*tensor.name)) {
+        let message =
+            "the index lists this name twice; there is no telling which of the two is meant";
+        findings.push(Finding::of(name, "duplicate-name", message));
     }
-    let mut ranges: Vec<(u64, u64, &str)> = catalog
-        .tensors
-        .iter()
-        .filter(|tensor| tensor.bytes > 0)
-        .filter_map(|tensor| match tensor.place.run {
-            Run::At(start) => Some((start, start.saturating_add(tensor.bytes), &*tensor.name)),
-            _ => None,
-        })
-        .collect();
+    let range =
+        |tensor| start_of(tensor).map(|at| (at, at.saturating_add(tensor.bytes), &*tensor.name));
+    let filled = catalog.tensors.iter().filter(|tensor| tensor.bytes > 0);
+    let mut ranges: Vec<(u64, u64, &str)> = filled.filter_map(range).collect();
     ranges.sort_unstable();
     let mut last: Option<(u64, &str)> = None;
     for (start, end, name) in ranges {
@@ -64,19 +37,13 @@ pub(super) fn tensors(catalog: &mut Catalog) {
 /// Compares the end of the data with the end of the file. Data starts at `data`, each tensor is
 /// padded to a multiple of `align`, and a checksum of four bytes follows.
 pub(super) fn end_of_file(input: &Input, data: u64, align: u64, catalog: &mut Catalog) {
-    let ends = || {
-        catalog.tensors.iter().filter_map(|tensor| match tensor.place.run {
-            Run::At(start) => Some((start, tensor.bytes)),
-            _ => None,
-        })
-    };
-    let bare = ends().map(|(start, bytes)| start.saturating_add(bytes)).fold(data, u64::max);
-    let padded = ends()
-        .map(|(start, bytes)| {
-            let padded = bytes.checked_next_multiple_of(align).unwrap_or(bytes);
-            start.saturating_add(padded)
-        })
-        .fold(data, u64::max);
+    let (mut bare, mut padded) = (data, data);
+    for tensor in &catalog.tensors {
+        let Some(start) = start_of(tensor) else { continue };
+        let whole = tensor.bytes.checked_next_multiple_of(align).unwrap_or(tensor.bytes);
+        bare = bare.max(start.saturating_add(tensor.bytes));
+        padded = padded.max(start.saturating_add(whole));
+    }
     let full = padded.saturating_add(4);
     let Some(len) = input.len() else {
         catalog.declared_len = Some(full);
@@ -89,9 +56,10 @@ pub(super) fn end_of_file(input: &Input, data: u64, align: u64, catalog: &mut Ca
             format!("{extra} bytes follow the checksum that ends the file at byte {full}");
         catalog.findings.push(Finding::general("trailing-bytes", message));
     } else if len < full && len >= bare {
-        let message = match len == padded || len == bare {
-            true => "the file has no checksum at its end, which some writers leave out",
-            false => "the file ends inside the padding or checksum after its last tensor",
+        let message = if len == padded || len == bare {
+            "the file has no checksum at its end, which some writers leave out"
+        } else {
+            "the file ends inside the padding or checksum after its last tensor"
         };
         catalog.notes.push(message.to_owned());
     }

@@ -33,19 +33,11 @@ pub(super) fn resolve(id: u8, shape: &[u64], bytes: u64) -> Resolved {
 pub(super) fn is_canonical(id: u8, name: &str, old: bool) -> bool {
     let (bf16, q4, q8) = if old { (2, 8, 9) } else { (30, 128, 129) };
     match name {
-        "F32" => id == 0,
-        "F16" => id == 1,
-        "F64" => id == 3,
-        "I32" => id == 4,
-        "I64" => id == 5,
-        "I8" => id == 6,
-        "U8" => id == 7,
-        "Q4_K" => id == 12,
-        "Q6_K" => id == 14,
         "BF16" => id == bf16,
         "APR_Q4" => id == q4,
         APR_Q8 => id == q8,
-        _ => false,
+        // These numbers never changed their first meaning.
+        _ => matches!(id, 0 | 1 | 3..=7 | 12 | 14) && candidates(id).first() == Some(&name),
     }
 }
 

@@ -103,9 +103,8 @@ fn check_count(input: &Input, place: &Span) -> Result<()> {
 
 fn read_name(cursor: &mut Cursor<'_>, budget: &Budget) -> Result<Vec<u8>> {
     let len = cursor.u16("the length of a name")?;
-    budget.items(1, "the list of tensors")?;
-    budget
-        .charge(RECORD.saturating_add(u64::from(len).saturating_mul(2)), "the list of tensors")?;
+    let cost = RECORD.saturating_add(u64::from(len).saturating_mul(2));
+    crate::charge_item(budget, cost, "the list of tensors")?;
     Ok(cursor.take(len.into(), "the name of a tensor")?.to_vec())
 }
 

@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 
 use crate::catalog::{Catalog, Finding, LISTED, Shape, TensorInfo, element_count};
 use crate::cursor::{Cursor, Endian};
@@ -33,7 +33,7 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let len = u64::from(cursor.u32("the length of the metadata")?);
     let json = input.bytes(8, len, budget, "the metadata")?;
     let mut catalog = Catalog::default();
-    checks::take_metadata(metadata::read(&json, 8, budget)?, &mut catalog);
+    metadata::read(&json, 8, budget, &mut catalog)?;
     cursor.skip(len, "the metadata")?;
     let count = cursor.u32("the number of tensors")?;
     let len = u64::from(cursor.u32("the length of the index")?);
@@ -72,7 +72,7 @@ pub(super) fn read(
     let mut failure = None;
     let rows = Rows { budget, data, catalog, failure: &mut failure };
     let mut stream = serde_json::Deserializer::from_slice(json);
-    let done = rows.deserialize(&mut stream);
+    let done = stream.deserialize_seq(rows);
     match (failure, done) {
         (Some(error), _) => Err(error),
         (None, Ok(())) => Ok(stream.into_iter::<serde::de::IgnoredAny>().byte_offset() as u64),
@@ -100,13 +100,6 @@ struct Rows<'a> {
     failure: &'a mut Option<Error>,
 }
 
-impl<'de> DeserializeSeed<'de> for Rows<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
 impl<'de> Visitor<'de> for Rows<'_> {
     type Value = ();
 
@@ -117,13 +110,8 @@ impl<'de> Visitor<'de> for Rows<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         while let Some(entry) = seq.next_element::<Entry>()? {
             let cost = RECORD.saturating_add((entry.name.len() as u64).saturating_mul(2));
-            let charged = self.budget.items(1, "the list of tensors");
-            if let Err(error) =
-                charged.and_then(|()| self.budget.charge(cost, "the list of tensors"))
-            {
-                *self.failure = Some(error);
-                return Err(serde::de::Error::custom("over a limit"));
-            }
+            let charged = crate::charge_item(self.budget, cost, "the list of tensors");
+            metadata::keep(charged, self.failure)?;
             let info = entry.into_info(self.data, &mut self.catalog.findings);
             self.catalog.tensors.push(info);
         }

@@ -1,12 +1,13 @@
 //! Metadata as a JSON object: every value charged, long arrays left in the file, and of a key
 //! that occurs twice the last value, as the format's own reader takes it.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::catalog::{ArrayRef, Finding, Metadata, Value};
+use crate::catalog::{ArrayRef, Catalog, Finding, Value};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Budget;
@@ -15,40 +16,38 @@ use crate::text::escaped;
 /// Arrays up to this length are part of the report; longer ones (a vocabulary) are read on demand.
 const SHORT: u64 = 64;
 
-/// The metadata of a file, and what is wrong with it.
-#[derive(Default)]
-pub(super) struct Read {
-    pub(super) metadata: Metadata,
-    pub(super) finding: Option<Finding>,
-    pub(super) repeated: Vec<Box<str>>,
-}
-
-/// Reads the object in `json`, which starts at byte `at` of the file. Broken JSON is a finding:
-/// tensors can be listed without it.
-pub(super) fn read(json: &[u8], at: u64, budget: &Budget) -> Result<Read> {
+/// Puts the object in `json`, which starts at byte `at` of the file, into the catalog. Broken JSON
+/// is a finding: tensors can be listed without it.
+pub(super) fn read(json: &[u8], at: u64, budget: &Budget, catalog: &mut Catalog) -> Result<()> {
     let mut reader = serde_json::Deserializer::from_slice(json);
     let mut failure = None;
-    let object = Object { json, at, budget, failure: &mut failure };
-    let done = object.deserialize(&mut reader).and_then(|all| reader.end().map(|()| all));
+    let object = Object { json, at, tree: Tree { budget, depth: 0, failure: &mut failure } };
+    let done = reader.deserialize_map(object).and_then(|all| reader.end().map(|()| all));
     if let Some(error) = failure {
         return Err(error);
     }
     match done {
         Ok(entries) => {
             let (entries, repeated) = last_wins(entries);
-            let mut metadata = Metadata::default();
-            entries.into_iter().for_each(|(key, value)| metadata.push(key, value));
-            Ok(Read { metadata, finding: None, repeated })
+            entries.into_iter().for_each(|(key, value)| catalog.metadata.push(key, value));
+            if let Some(first) = repeated.first() {
+                catalog.notes.push(format!(
+                    "{} metadata key{} more than once (`{}`); the last value is shown, as the format's own reader takes it",
+                    repeated.len(),
+                    if repeated.len() == 1 { " occurs" } else { "s occur" },
+                    escaped(first)
+                ));
+            }
         }
         Err(error) => {
             let message = format!(
                 "the metadata is not a JSON object and is not shown: {}",
                 escaped(&error.to_string())
             );
-            let finding = Some(Finding::general("metadata", message));
-            Ok(Read { finding, ..Read::default() })
+            catalog.findings.push(Finding::general("metadata", message));
         }
     }
+    Ok(())
 }
 
 /// The elements of an array that [`read`] left in the file, in metadata that ends at byte `end`.
@@ -72,44 +71,33 @@ pub(super) fn array(
 }
 
 /// Keeps the last value of every key in the place of the first; returns the keys that repeat.
-pub(super) fn last_wins(mut entries: Entries) -> (Entries, Vec<Box<str>>) {
-    let mut order: Vec<usize> = (0..entries.len()).collect();
-    // Stable: equal keys stay in the order of the file.
-    order.sort_by(|&a, &b| key(&entries, a).cmp(key(&entries, b)));
-    let mut repeated = Vec::new();
-    let mut superseded = vec![false; entries.len()];
-    let groups = order.chunk_by(|&a, &b| key(&entries, a) == key(&entries, b));
-    let groups: Vec<&[usize]> = groups.filter(|group| group.len() > 1).collect();
-    for group in groups {
-        let (Some(&first), Some(&last)) = (group.first(), group.last()) else { continue };
-        repeated.push(key(&entries, first).into());
-        let value = entries.get_mut(last).map(|(_, value)| std::mem::replace(value, Value::Null));
-        if let (Some((_, slot)), Some(value)) = (entries.get_mut(first), value) {
-            *slot = value;
-        }
-        for &index in group.iter().skip(1) {
-            superseded.get_mut(index).into_iter().for_each(|gone| *gone = true);
+pub(super) fn last_wins(entries: Entries) -> (Entries, Vec<Box<str>>) {
+    let mut places = HashMap::<Box<str>, usize, foldhash::fast::RandomState>::default();
+    let (mut kept, mut repeated) = (Entries::new(), Vec::new());
+    for (key, value) in entries {
+        match places.get(&key).and_then(|&place| kept.get_mut(place)) {
+            Some(first) => {
+                first.1 = value;
+                repeated.push(key);
+            }
+            None => {
+                places.insert(key.clone(), kept.len());
+                kept.push((key, value));
+            }
         }
     }
-    if !repeated.is_empty() {
-        let mut gone = superseded.into_iter();
-        entries.retain(|_| !gone.next().unwrap_or(false));
-    }
-    (entries, repeated)
+    repeated.sort_unstable();
+    repeated.dedup();
+    (kept, repeated)
 }
 
 type Entries = Vec<(Box<str>, Value)>;
-
-fn key(entries: &Entries, index: usize) -> &str {
-    entries.get(index).map_or("", |(key, _)| key)
-}
 
 /// The outer object.
 struct Object<'a> {
     json: &'a [u8],
     at: u64,
-    budget: &'a Budget,
-    failure: &'a mut Option<Error>,
+    tree: Tree<'a>,
 }
 
 impl Object<'_> {
@@ -117,27 +105,19 @@ impl Object<'_> {
     fn member<E: serde::de::Error>(&mut self, raw: &RawValue) -> Result<Value, E> {
         let text = raw.get();
         if text.starts_with('[') {
-            let (len, element) = Count.deserialize(&mut reader(text)).map_err(E::custom)?;
+            let (len, element) = reader(text).deserialize_seq(Count).map_err(E::custom)?;
             if len > SHORT {
                 let inside = text.as_ptr().addr().wrapping_sub(self.json.as_ptr().addr());
                 let offset = self.at.saturating_add(inside as u64);
                 return Ok(Value::Array(ArrayRef { element: element.into(), len, offset }));
             }
         }
-        let tree = Tree { budget: self.budget, depth: 1, failure: self.failure };
-        tree.deserialize(&mut reader(text)).map_err(E::custom)
+        self.tree.inner().deserialize(&mut reader(text)).map_err(E::custom)
     }
 }
 
 fn reader(text: &str) -> serde_json::Deserializer<serde_json::de::StrRead<'_>> {
     serde_json::Deserializer::from_str(text)
-}
-
-impl<'de> DeserializeSeed<'de> for Object<'_> {
-    type Value = Entries;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Entries, D::Error> {
-        deserializer.deserialize_map(self)
-    }
 }
 
 impl<'de> Visitor<'de> for Object<'_> {
@@ -150,13 +130,22 @@ impl<'de> Visitor<'de> for Object<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Entries, A::Error> {
         let mut entries = Entries::new();
         while let Some(key) = map.next_key::<String>()? {
-            charge(self.budget, self.failure, key.len())?;
+            self.tree.charge(key.len())?;
             let raw = map.next_value::<&RawValue>()?;
             let value = self.member(raw)?;
             entries.push((key.into(), value));
         }
         Ok(entries)
     }
+}
+
+/// What a visitor makes of values that cannot fail.
+macro_rules! visits {
+    ($($visit:ident($($value:ident: $type:ty)?) => $result:expr,)*) => {
+        $(fn $visit<E>(self $(, $value: $type)?) -> Result<Self::Value, E> {
+            Ok($result)
+        })*
+    };
 }
 
 /// Any value, charged as it grows.
@@ -168,31 +157,26 @@ struct Tree<'a> {
 
 impl Tree<'_> {
     fn inner(&mut self) -> Tree<'_> {
-        Tree {
-            budget: self.budget,
-            depth: self.depth.saturating_add(1),
-            failure: &mut *self.failure,
-        }
+        let depth = self.depth.saturating_add(1);
+        Tree { budget: self.budget, depth, failure: &mut *self.failure }
     }
 
     fn enter<E: serde::de::Error>(&mut self) -> Result<(), E> {
         keep(self.budget.depth(self.depth, "the metadata"), self.failure)
     }
-}
 
-/// Charges one value with `text` bytes of its own.
-fn charge<E: serde::de::Error>(
-    budget: &Budget,
-    failure: &mut Option<Error>,
-    text: usize,
-) -> Result<(), E> {
-    let bytes = (size_of::<(Box<str>, Value)>() as u64).saturating_add(text as u64);
-    let charged = budget.items(1, "the metadata");
-    keep(charged.and_then(|()| budget.charge(bytes, "the metadata")), failure)
+    /// Charges one value with `text` bytes of its own.
+    fn charge<E: serde::de::Error>(&mut self, text: usize) -> Result<(), E> {
+        let bytes = (size_of::<(Box<str>, Value)>() as u64).saturating_add(text as u64);
+        keep(crate::charge_item(self.budget, bytes, "the metadata"), self.failure)
+    }
 }
 
 /// Carries our own error past serde, which only knows text.
-fn keep<E: serde::de::Error>(result: Result<()>, failure: &mut Option<Error>) -> Result<(), E> {
+pub(super) fn keep<E: serde::de::Error>(
+    result: Result<()>,
+    failure: &mut Option<Error>,
+) -> Result<(), E> {
     result.map_err(|error| {
         *failure = Some(error);
         E::custom("over a limit")
@@ -213,28 +197,16 @@ impl<'de> Visitor<'de> for Tree<'_> {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    visits! {
+        visit_unit() => Value::Null,
+        visit_bool(value: bool) => Value::Bool(value),
+        visit_u64(value: u64) => Value::Unsigned(64, value),
+        visit_i64(value: i64) => Value::Signed(64, value),
+        visit_f64(value: f64) => Value::F64(value),
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Unsigned(64, value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Signed(64, value))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::F64(value))
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
-        charge(self.budget, self.failure, text.len())?;
+    fn visit_str<E: serde::de::Error>(mut self, text: &str) -> Result<Value, E> {
+        self.charge(text.len())?;
         Ok(Value::text(text))
     }
 
@@ -242,7 +214,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
         self.enter()?;
         let mut values = Vec::new();
         while let Some(value) = seq.next_element_seed(self.inner())? {
-            charge(self.budget, self.failure, 0)?;
+            self.charge(0)?;
             values.push(value);
         }
         Ok(Value::List(values))
@@ -252,7 +224,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
         self.enter()?;
         let mut entries = Entries::new();
         while let Some(key) = map.next_key::<String>()? {
-            charge(self.budget, self.failure, key.len())?;
+            self.charge(key.len())?;
             let value = map.next_value_seed(self.inner())?;
             entries.push((key.into(), value));
         }
@@ -262,13 +234,6 @@ impl<'de> Visitor<'de> for Tree<'_> {
 
 /// Walks over an array: its length and the type of its elements.
 struct Count;
-
-impl<'de> DeserializeSeed<'de> for Count {
-    type Value = (u64, &'static str);
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
 
 impl<'de> Visitor<'de> for Count {
     type Value = (u64, &'static str);
@@ -302,23 +267,13 @@ impl<'de> serde::Deserialize<'de> for Kind {
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON value")
             }
-            fn visit_unit<E>(self) -> Result<Kind, E> {
-                Ok(Kind("null"))
-            }
-            fn visit_bool<E>(self, _: bool) -> Result<Kind, E> {
-                Ok(Kind("bool"))
-            }
-            fn visit_u64<E>(self, _: u64) -> Result<Kind, E> {
-                Ok(Kind("integer"))
-            }
-            fn visit_i64<E>(self, _: i64) -> Result<Kind, E> {
-                Ok(Kind("integer"))
-            }
-            fn visit_f64<E>(self, _: f64) -> Result<Kind, E> {
-                Ok(Kind("number"))
-            }
-            fn visit_str<E>(self, _: &str) -> Result<Kind, E> {
-                Ok(Kind("string"))
+            visits! {
+                visit_unit() => Kind("null"),
+                visit_bool(_value: bool) => Kind("bool"),
+                visit_u64(_value: u64) => Kind("integer"),
+                visit_i64(_value: i64) => Kind("integer"),
+                visit_f64(_value: f64) => Kind("number"),
+                visit_str(_value: &str) => Kind("string"),
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Kind, A::Error> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
@@ -343,6 +298,11 @@ mod tests {
         Budget::new(Limits::default())
     }
 
+    fn read(json: &[u8], at: u64, budget: &Budget) -> Result<Catalog> {
+        let mut catalog = Catalog::default();
+        super::read(json, at, budget, &mut catalog).map(|()| catalog)
+    }
+
     #[test]
     fn the_last_of_equal_keys_wins_in_the_place_of_the_first() {
         let json = br#"{"a":1,"b":{"x":1,"x":-2},"a":"two","c":null,"a":[3.5]}"#;
@@ -352,21 +312,23 @@ mod tests {
         assert_eq!(read.metadata.get("a"), Some(&Value::List(vec![Value::F64(3.5)])));
         let inner = vec![("x".into(), Value::Signed(64, -2))];
         assert_eq!(read.metadata.get("b"), Some(&Value::Map(inner)));
-        assert_eq!(read.repeated, ["a".into()]);
+        let [note] = &read.notes[..] else { panic!("{:?}", read.notes) };
+        assert!(note.starts_with("1 metadata key occurs more than once (`a`)"), "{note}");
     }
 
     #[test]
     fn broken_metadata_is_a_finding_and_costs_are_limited() {
         for json in ["", "[]", "{\"a\":}", "{} x", "{\"a\":\"\u{1}\"}", "nul"] {
             let read = read(json.as_bytes(), 64, &budget()).unwrap();
-            assert_eq!(read.finding.map(|f| f.kind), Some("metadata"), "{json}");
+            let kinds: Vec<_> = read.findings.iter().map(|finding| finding.kind).collect();
+            assert_eq!(kinds, ["metadata"], "{json}");
             assert!(read.metadata.is_empty());
         }
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100), "]".repeat(100));
         let error = read(deep.as_bytes(), 64, &budget()).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Limit);
         let deeper = format!("{{\"a\":{}", "[".repeat(100_000));
-        assert!(read(deeper.as_bytes(), 64, &budget()).unwrap().finding.is_some());
+        assert_eq!(read(deeper.as_bytes(), 64, &budget()).unwrap().findings.len(), 1);
         let few = Budget::new(Limits::default().max_items(3));
         let error = read(br#"{"a":[1,2,3,4,5]}"#, 64, &few).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Limit);

@@ -42,8 +42,7 @@ impl<'a> Reader<'a> {
 
     #[allow(clippy::cast_possible_truncation)] // A signed number of so many bits.
     fn value(&mut self, depth: u32) -> Result<Value> {
-        self.budget.items(1, "the metadata")?;
-        self.budget.charge(size_of::<(Box<str>, Value)>() as u64, "the metadata")?;
+        crate::charge_item(self.budget, size_of::<(Box<str>, Value)>() as u64, "the metadata")?;
         let [tag] = *self.take(1)? else { return Ok(Value::Null) };
         Ok(match tag {
             0x00..=0x7f => Value::Unsigned(8, tag.into()),
@@ -109,19 +108,13 @@ impl<'a> Reader<'a> {
     fn enter(&self, depth: u32) -> Result<u32> {
         let inner = depth.saturating_add(1);
         self.budget.depth(inner, "the metadata")?;
-        match inner <= DEEPEST {
-            true => Ok(inner),
-            false => Err(Error::malformed("the metadata nests too deeply")),
-        }
+        let too_deep = || Error::malformed("the metadata nests too deeply");
+        (inner <= DEEPEST).then_some(inner).ok_or_else(too_deep)
     }
 
     fn list(&mut self, len: usize, depth: u32) -> Result<Value> {
         let inner = self.enter(depth)?;
-        let mut values = Vec::new();
-        for _ in 0..len {
-            values.push(self.value(inner)?);
-        }
-        Ok(Value::List(values))
+        (0..len).map(|_| self.value(inner)).collect::<Result<_>>().map(Value::List)
     }
 
     fn map(&mut self, len: usize, depth: u32) -> Result<Value> {

@@ -45,11 +45,11 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let flags = cursor.u8("the flags")?;
     cursor.seek(HEADER.saturating_sub(1));
     cursor.u8("the header")?;
+    // The lengths have 32 bits, so their sum cannot overflow; four bytes are the checksum.
+    let end = HEADER.saturating_add(metadata_len).saturating_add(payload).saturating_add(4);
     let mut catalog = Catalog {
         detail: Some(format!("v{major}.{minor} (APRN), bincode payload: tensors cannot be listed")),
-        declared_len: HEADER
-            .checked_add(metadata_len)
-            .and_then(|at| at.checked_add(payload)?.checked_add(4)),
+        declared_len: Some(end),
         ..Catalog::default()
     };
     catalog.notes.push(format!(
@@ -59,12 +59,9 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
         flag_names(flags),
     ));
     read_metadata(input, metadata_len, budget, &mut catalog)?;
-    let end = HEADER.saturating_add(metadata_len).saturating_add(payload);
-    if let Some(len) = input.len().filter(|&len| len < end.saturating_add(4)) {
-        let message = format!(
-            "the payload and its checksum end at byte {}, the file at byte {len}",
-            end.saturating_add(4)
-        );
+    if let Some(len) = input.len().filter(|&len| len < end) {
+        let message =
+            format!("the payload and its checksum end at byte {end}, the file at byte {len}");
         catalog.findings.push(Finding::general("truncated", message));
     }
     Ok(catalog)
@@ -110,9 +107,6 @@ fn compression_name(compression: u8, unpacked: u32) -> String {
 }
 
 fn flag_names(flags: u8) -> String {
-    let set = FLAGS
-        .iter()
-        .enumerate()
-        .filter(|(bit, _)| flags & 1u8.wrapping_shl(u32::try_from(*bit).unwrap_or(0)) != 0);
+    let set = (0..).zip(FLAGS).filter(|(bit, _)| flags.wrapping_shr(*bit) & 1 == 1);
     set.map(|(_, name)| format!(", {name}")).collect()
 }

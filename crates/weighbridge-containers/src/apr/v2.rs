@@ -93,7 +93,7 @@ pub(super) fn open(input: &Input, budget: &Budget, old: bool) -> Result<Catalog>
     }
     check_compression(input, &header, &mut catalog)?;
     let json = input.bytes(header.metadata, header.metadata_len, budget, "the metadata")?;
-    checks::take_metadata(metadata::read(&json, header.metadata, budget)?, &mut catalog);
+    metadata::read(&json, header.metadata, budget, &mut catalog)?;
     note_flags(&header, &mut catalog);
     let kind = read_index(input, &header, old, budget, &mut catalog)?;
     let (major, minor) = header.version;

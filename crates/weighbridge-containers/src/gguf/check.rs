@@ -12,8 +12,7 @@ use super::tensors::start;
 /// Checks names, places and the end of the file. The cursor stands behind the list of tensors.
 pub(super) fn check(catalog: &mut Catalog, reader: &Reader<'_>, alignment: u64) -> Result<()> {
     crate::refuse_duplicates(catalog)?;
-    let data_start = reader.cursor.position().next_multiple_of(alignment);
-    check_alignment(catalog, reader.budget, data_start, alignment)?;
+    check_alignment(catalog, reader, alignment)?;
     let end = check_overlap(catalog, reader.budget)?;
     // Without data the padding before it may be missing, too.
     catalog.declared_len = Some(end.max(reader.cursor.position()));
@@ -34,18 +33,14 @@ pub(super) fn report(found: &mut Vec<Finding>, budget: &Budget, finding: Finding
     Ok(())
 }
 
-fn check_alignment(
-    catalog: &mut Catalog,
-    budget: &Budget,
-    data_start: u64,
-    alignment: u64,
-) -> Result<()> {
+fn check_alignment(catalog: &mut Catalog, reader: &Reader<'_>, alignment: u64) -> Result<()> {
+    let data_start = reader.cursor.position().next_multiple_of(alignment);
     for tensor in &catalog.tensors {
         let offset = start(tensor).saturating_sub(data_start);
         if offset.checked_rem(alignment) != Some(0) {
             let message = format!("its offset {offset} is not a multiple of alignment {alignment}");
             let finding = Finding::of(&tensor.name, "misaligned", message);
-            report(&mut catalog.findings, budget, finding)?;
+            report(&mut catalog.findings, reader.budget, finding)?;
         }
     }
     Ok(())

@@ -11,8 +11,11 @@ use super::check::report;
 use super::original_shapes::{self, Stated};
 use super::reader::{Kind, Reader};
 
+/// A key and its value.
+type Entry = (Box<str>, Value);
+
 /// What one entry costs beside its texts.
-const RECORD: u64 = size_of::<(Box<str>, Value)>() as u64;
+const RECORD: u64 = size_of::<Entry>() as u64;
 
 /// Arrays in arrays are walked by recursion, so their depth has an end whatever the limits say.
 const MAX_NESTING: u32 = 256;
@@ -55,15 +58,13 @@ fn stated_shape(reader: &mut Reader<'_>, tensor: &str) -> Result<(Value, Stated)
     }
     let (kind, len) = array_head(reader)?;
     let offset = reader.cursor.position();
-    if !kind.is_integer() || len > original_shapes::MAX_RANK {
-        let element = skip(reader, kind, len, 1)?;
-        return Ok((
-            Value::Array(ArrayRef { element: element.name().into(), len, offset }),
-            of(None),
-        ));
-    }
-    let sides = (0..len).map(|_| single(reader, kind)).collect::<Result<Vec<_>>>()?;
-    Ok((Value::Array(ArrayRef { element: kind.name().into(), len, offset }), of(Some(sides))))
+    let (element, sides) = if kind.is_integer() && len <= original_shapes::MAX_RANK {
+        let sides = (0..len).map(|_| single(reader, kind)).collect::<Result<Vec<_>>>()?;
+        (kind.name().into(), Some(sides))
+    } else {
+        (skip(reader, kind, len, 1)?.name().into(), None)
+    };
+    Ok((Value::Array(ArrayRef { element, len, offset }), of(sides)))
 }
 
 fn in_key(error: Error, key: &str) -> Error {
@@ -71,11 +72,7 @@ fn in_key(error: Error, key: &str) -> Error {
 }
 
 /// Of several entries with one key the first counts.
-fn keep_first(
-    reader: &Reader<'_>,
-    entries: Vec<(Box<str>, Value)>,
-    catalog: &mut Catalog,
-) -> Result<()> {
+fn keep_first(reader: &Reader<'_>, entries: Vec<Entry>, catalog: &mut Catalog) -> Result<()> {
     let mut keys = HashSet::<_, foldhash::fast::RandomState>::default();
     let first: Vec<bool> = entries.iter().map(|(key, _)| keys.insert(&**key)).collect();
     drop(keys);
@@ -85,11 +82,8 @@ fn keep_first(
         } else {
             let message =
                 format!("metadata key `{}` occurs again; the first value is used", escaped(&key));
-            report(
-                &mut catalog.findings,
-                reader.budget,
-                Finding::general("duplicate-key", message),
-            )?;
+            let finding = Finding::general("duplicate-key", message);
+            report(&mut catalog.findings, reader.budget, finding)?;
         }
     }
     Ok(())

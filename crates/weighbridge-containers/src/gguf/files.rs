@@ -5,6 +5,10 @@ use crate::conventions::{Configs, Conventions, Extension, Header, Magic, Signatu
 
 /// What the format says about its files.
 pub(super) static FILES: Conventions = Conventions {
+    name: "gguf",
+    label: "GGUF",
+    promise: "a GGUF file, which begins with `GGUF`",
+    extensions: &[Extension::new("gguf", Configs::Never)],
     // It holds the vocabulary.
     header: Header::First(1 << 20),
     preference: 1,
@@ -23,12 +27,7 @@ pub(super) static FILES: Conventions = Conventions {
             ambiguous: false,
         },
     ],
-    ..Conventions::new(
-        "gguf",
-        "GGUF",
-        "a GGUF file, which begins with `GGUF`",
-        &[Extension::new("gguf", Configs::Never)],
-    )
+    ..Conventions::USUAL
 };
 
 /// A format that GGUF took the place of.

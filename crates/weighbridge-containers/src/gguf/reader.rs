@@ -52,18 +52,12 @@ impl<'a> Reader<'a> {
 
     /// How wide lengths and counts are.
     pub(super) fn prefix(&self) -> Prefix {
-        match self.version {
-            1 => Prefix::Four,
-            _ => Prefix::Eight,
-        }
+        if self.version == 1 { Prefix::Four } else { Prefix::Eight }
     }
 
     /// How many bytes lengths and counts take.
     pub(super) fn prefix_bytes(&self) -> u64 {
-        match self.prefix() {
-            Prefix::Four => 4,
-            Prefix::Eight => 8,
-        }
+        if self.version == 1 { 4 } else { 8 }
     }
 
     /// A length, count or dimension.
@@ -110,40 +104,21 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The type of a metadata value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    U8,
-    I8,
-    U16,
-    I16,
-    U32,
-    I32,
-    F32,
-    Bool,
-    String,
-    Array,
-    U64,
-    I64,
-    F64,
+macro_rules! kinds {
+    ($($kind:ident $name:literal $width:literal),*) => {
+        /// The type of a metadata value.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Kind { $($kind),* }
+
+        /// Every kind by its number: name and width in bytes, zero where that varies.
+        const KINDS: [(Kind, &str, u64); 13] = [$((Kind::$kind, $name, $width)),*];
+    };
 }
 
-/// Every kind by its number: name and width in bytes, zero where that varies.
-const KINDS: [(Kind, &str, u64); 13] = [
-    (Kind::U8, "u8", 1),
-    (Kind::I8, "i8", 1),
-    (Kind::U16, "u16", 2),
-    (Kind::I16, "i16", 2),
-    (Kind::U32, "u32", 4),
-    (Kind::I32, "i32", 4),
-    (Kind::F32, "f32", 4),
-    (Kind::Bool, "bool", 1),
-    (Kind::String, "string", 0),
-    (Kind::Array, "array", 0),
-    (Kind::U64, "u64", 8),
-    (Kind::I64, "i64", 8),
-    (Kind::F64, "f64", 8),
-];
+kinds! {
+    U8 "u8" 1, I8 "i8" 1, U16 "u16" 2, I16 "i16" 2, U32 "u32" 4, I32 "i32" 4, F32 "f32" 4,
+    Bool "bool" 1, String "string" 0, Array "array" 0, U64 "u64" 8, I64 "i64" 8, F64 "f64" 8
+}
 
 impl Kind {
     /// The next value's type.
@@ -164,7 +139,7 @@ impl Kind {
 
     /// Its number in files.
     pub(super) fn number(self) -> u32 {
-        KINDS.iter().zip(0..).find(|(row, _)| row.0 == self).map_or(0, |(_, number)| number)
+        self as u32
     }
 
     /// Its name in reports.

@@ -2,6 +2,8 @@
 
 use crate::catalog::{Catalog, Finding, LISTED, Place, Run, Shape, TensorInfo};
 use crate::error::{Error, Result};
+use crate::start_of;
+use crate::writing::full_count;
 
 use super::check::report;
 use super::reader::Reader;
@@ -56,35 +58,24 @@ impl List {
         let offset = reader.cursor.u64("a tensor's offset")?;
         let extent = extent(&shape).map_err(|e| e.at(at))?;
         let resolved = types::resolve(id, extent, self.dialect, reader.endian());
-        let mut refused = resolved.refused;
-        let bytes = match resolved.size {
-            Size::Bytes(bytes) => bytes,
+        let (bytes, unknown) = match resolved.size {
+            Size::Bytes(bytes) => (bytes, None),
             Size::TooLarge => return Err(too_large(&shape).at(at)),
-            Size::Unknown(reason) => {
-                self.unknown.push(catalog.tensors.len());
-                refused = Some(reason);
-                0
-            }
+            Size::Unknown(reason) => (0, Some(reason)),
             Size::BadShape(reason) => {
-                self.unknown.push(catalog.tensors.len());
                 let finding = Finding::of(name, "bad-shape", reason.clone());
                 report(&mut catalog.findings, reader.budget, finding)?;
-                refused = Some(reason);
-                0
+                (0, Some(reason))
             }
         };
-        let mut place = Place::at(offset);
-        place.swap = resolved.swap;
+        if unknown.is_some() {
+            self.unknown.push(catalog.tensors.len());
+        }
+        let place = Place { swap: resolved.swap, ..Place::at(offset) };
         let stored = resolved.stored;
-        let refused = refused.map(Into::into);
-        catalog.tensors.push(TensorInfo {
-            name: name.into(),
-            shape,
-            stored,
-            bytes,
-            place,
-            refused,
-        });
+        let refused = unknown.or(resolved.refused).map(Into::into);
+        let tensor = TensorInfo { name: name.into(), shape, stored, bytes, place, refused };
+        catalog.tensors.push(tensor);
         Ok(())
     }
 }
@@ -107,8 +98,7 @@ fn shape(reader: &mut Reader<'_>) -> Result<Shape> {
 
 pub(super) fn extent(shape: &[u64]) -> Result<Extent> {
     // A zero must not hide that the other dimensions are absurd.
-    let full = shape.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim.max(1)));
-    let Some(full) = full.filter(|&full| full <= MAX_ELEMENTS) else {
+    let Some(full) = full_count(shape).filter(|&full| full <= MAX_ELEMENTS) else {
         return Err(too_large(shape));
     };
     let elements = if shape.contains(&0) { 0 } else { full };
@@ -154,8 +144,5 @@ fn fill_unknown(catalog: &mut Catalog, unknown: &[usize], file_len: Option<u64>)
 
 /// Where a tensor's bytes start.
 pub(super) fn start(tensor: &TensorInfo) -> u64 {
-    match tensor.place.run {
-        Run::At(start) => start,
-        _ => 0,
-    }
+    start_of(tensor).unwrap_or(0)
 }

@@ -9,7 +9,7 @@ use crate::catalog::Value;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::writing::{
-    self, Entries, FileContext, Fixed, Holds, Layout, MetadataValue, Planned, Writer, end_of,
+    self, Entries, FileContext, Holds, Layout, MetadataValue, Planned, Writer, end_of,
 };
 
 use super::reader::{Kind, MAGIC};
@@ -105,11 +105,7 @@ impl Writer for Gguf {
         let mut header = header(tensors, &places, context)?;
         let start = (header.len() as u64).next_multiple_of(alignment);
         header.resize(usize::try_from(start).unwrap_or(header.len()), 0);
-        for place in &mut places {
-            *place = place.saturating_add(start);
-        }
-        let len = start.saturating_add(end);
-        Ok(Layout { fixed: vec![Fixed::new(0, header)], places, len, seeds: None })
+        Ok(Layout::behind(header, places, end))
     }
 
     fn splits(&self) -> bool {

@@ -1,11 +1,11 @@
 //! From a header to a tensor: how long, in which order, and whether it fits where it is.
 
 use crate::catalog::{
-    Catalog, Finding, LISTED, Order, Place, Run, Shape, SummedMember, Swap, TensorInfo,
-    element_count,
+    Catalog, Finding, LISTED, Order, Place, Run, SummedMember, Swap, TensorInfo, element_count,
 };
 use crate::error::{Error, Result};
 use crate::limits::Budget;
+use crate::strides::measured;
 
 use super::header::Header;
 
@@ -32,7 +32,10 @@ pub(super) fn tensor(name: &str, header: &Header, storage: &Storage) -> Result<T
     let width = header.kind.stored.element().map_or(1, crate::dtype::DType::swap_width);
     let place = Place {
         run: crate::advanced(storage.run, header.len).ok_or_else(too_large)?,
-        order: order(header, elements).ok_or_else(too_large)?,
+        order: match header.fortran && elements > 0 {
+            true => measured(&header.shape, true).ok_or_else(too_large)?.1,
+            false => Order::RowMajor,
+        },
         swap: if header.kind.big_endian && width > 1 { Swap::Elements(width) } else { Swap::None },
     };
     Ok(TensorInfo {
@@ -43,22 +46,6 @@ pub(super) fn tensor(name: &str, header: &Header, storage: &Storage) -> Result<T
         place,
         refused: header.kind.refused.clone(),
     })
-}
-
-/// Fortran order is the first dimension running fastest. With at most one dimension longer than
-/// one, both orders are the same.
-fn order(header: &Header, elements: u64) -> Option<Order> {
-    let long = header.shape.iter().filter(|&&dim| dim > 1).count();
-    if !header.fortran || long < 2 || elements == 0 {
-        return Some(Order::RowMajor);
-    }
-    let mut strides = Shape::with_capacity(header.shape.len());
-    let mut stride = 1u64;
-    for &dim in &header.shape {
-        strides.push(stride);
-        stride = stride.checked_mul(dim)?;
-    }
-    Some(Order::Strided(strides))
 }
 
 /// Compares the length of an array with the bytes that are there for it.
@@ -78,9 +65,8 @@ pub(super) fn check_length(
 
 /// Adds a tensor to the catalog and charges for it.
 pub(super) fn push(catalog: &mut Catalog, tensor: TensorInfo, budget: &Budget) -> Result<()> {
-    let what = "the list of arrays";
-    budget.items(1, what)?;
-    budget.charge(RECORD.saturating_add(tensor.name.len() as u64), what)?;
+    let cost = RECORD.saturating_add(tensor.name.len() as u64);
+    crate::charge_item(budget, cost, "the list of arrays")?;
     catalog.tensors.push(tensor);
     Ok(())
 }

@@ -209,13 +209,11 @@ impl<'a> Scanner<'a, '_> {
     }
 
     fn expect(&mut self, byte: u8) -> Result<()> {
-        match self.take(byte) {
-            true => Ok(()),
-            false => Err(Error::malformed(format!(
-                "the array header should have `{}` here",
-                char::from(byte)
-            ))),
+        if self.take(byte) {
+            return Ok(());
         }
+        let mark = char::from(byte);
+        Err(Error::malformed(format!("the array header should have `{mark}` here")))
     }
 }
 

@@ -37,9 +37,8 @@ impl Writer for Npy {
             .remedy(Remedy::SelectOne));
         };
         let header = header(tensor);
-        let start = header.len() as u64;
-        let len = end_of(start, tensor)?;
-        Ok(Layout { fixed: vec![Fixed::new(0, header)], places: vec![start], len, seeds: None })
+        end_of(header.len() as u64, tensor)?;
+        Ok(Layout::behind(header, vec![0], tensor.bytes))
     }
 }
 

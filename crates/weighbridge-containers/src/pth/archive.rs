@@ -15,7 +15,8 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::catalog::{Catalog, Finding, Run};
-use crate::error::{Error, ErrorKind, Result};
+use crate::cursor::Endian;
+use crate::error::{ErrorKind, Result};
 use crate::input::Input;
 use crate::text::shortened;
 
@@ -23,7 +24,7 @@ use super::super::Opening;
 use super::super::zip::{Archive, Member, Method};
 use super::pickle::run;
 use super::report::Checkpoint;
-use super::storage::{ByteOrder, Located, Missing, Store};
+use super::storage::{Located, Missing, Store};
 use super::{list, script};
 
 /// Reads an archive.
@@ -58,7 +59,7 @@ pub(super) const SCRIPT: &str = "TorchScript";
 struct Records<'a, 'i> {
     archive: &'a Archive<'i>,
     root: &'a str,
-    order: ByteOrder,
+    order: Option<Endian>,
     /// Length of the file.
     len: u64,
 }
@@ -83,21 +84,21 @@ fn byte_order(
     archive: &Archive<'_>,
     root: &str,
     Checkpoint { opening, catalog, .. }: &mut Checkpoint<'_>,
-) -> Result<ByteOrder> {
+) -> Result<Option<Endian>> {
     let Some(member) = archive.find(&[root, "byteorder"].concat()) else {
-        return Ok(ByteOrder::Little);
+        return Ok(Some(Endian::Little));
     };
-    let says = match archive.contents(member, opening.budget, "the byteorder record") {
+    let contents = archive.contents(member, opening.budget, "the byteorder record");
+    let says = match survivable(contents)? {
         Ok(contents) => {
             catalog.findings.extend(archive.sum_finding(member, &contents));
             contents
         }
-        Err(error) if survivable(&error) => Cow::Borrowed(&b"?"[..]),
-        Err(error) => return Err(error),
+        Err(_) => Cow::Borrowed(&b"?"[..]),
     };
     match says.trim_ascii() {
-        b"little" => Ok(ByteOrder::Little),
-        b"big" => Ok(ByteOrder::Big),
+        b"little" => Ok(Some(Endian::Little)),
+        b"big" => Ok(Some(Endian::Big)),
         other => {
             let other = String::from_utf8_lossy(other.get(..40).unwrap_or(other));
             let message = format!(
@@ -105,14 +106,19 @@ fn byte_order(
                 shortened(&other, 40)
             );
             catalog.findings.push(Finding::general("unknown-byte-order", message));
-            Ok(ByteOrder::Unknown)
+            Ok(None)
         }
     }
 }
 
-/// Faults of a file that need not keep it from being listed.
-fn survivable(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported)
+/// Sets apart the faults of a file that need not keep it from being listed.
+fn survivable<T>(result: Result<T>) -> Result<Result<T>> {
+    match result {
+        Err(error) if !matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported) => {
+            Err(error)
+        }
+        other => Ok(other),
+    }
 }
 
 impl Records<'_, '_> {
@@ -122,15 +128,14 @@ impl Records<'_, '_> {
         let pickle = [root, name, ".pkl"].concat();
         let Some(member) = archive.find(&pickle) else { return Ok(()) };
         let budget = file.opening.budget;
-        let bytes = match archive.contents(member, budget, "the pickle") {
+        let bytes = match survivable(archive.contents(member, budget, "the pickle"))? {
             Ok(bytes) => bytes,
-            Err(error) if survivable(&error) => {
+            Err(error) => {
                 self.start_of_broken(member, file)?;
                 let message = format!("`{}` cannot be read: {error}", shortened(&pickle, 80));
                 file.catalog.findings.push(Finding::general("broken-pickle", message));
                 return Ok(());
             }
-            Err(error) => return Err(error),
         };
         // It is looked at all the same: PyTorch loads it without checking.
         file.catalog.findings.extend(archive.sum_finding(member, &bytes));
@@ -150,10 +155,9 @@ impl Records<'_, '_> {
     /// The globals of a pickle whose end is missing: an attack may be at its start.
     fn start_of_broken(&self, member: &Member, file: &mut Checkpoint<'_>) -> Result<()> {
         let mut scratch = Vec::new();
-        match self.archive.start_of(member, 1 << 20, &mut scratch) {
+        match survivable(self.archive.start_of(member, 1 << 20, &mut scratch))? {
             Ok(bytes) => file.report(&run(bytes, 0, file.opening.budget)?.heap),
-            Err(error) if survivable(&error) => Ok(()),
-            Err(error) => Err(error),
+            Err(_) => Ok(()),
         }
     }
 
@@ -173,10 +177,8 @@ impl Records<'_, '_> {
             if matches!(own, Some("data.pkl" | "constants.pkl")) && !archive.is_hidden(member) {
                 continue;
             }
-            match archive.contents(member, budget, "a pickle") {
-                Ok(bytes) => file.report(&run(&bytes, 0, budget)?.heap)?,
-                Err(error) if survivable(&error) => {}
-                Err(error) => return Err(error),
+            if let Ok(bytes) = survivable(archive.contents(member, budget, "a pickle"))? {
+                file.report(&run(&bytes, 0, budget)?.heap)?;
             }
         }
         if elsewhere {
@@ -203,7 +205,7 @@ pub(super) struct ZipStore<'a, 'i> {
     old_prefix: Option<String>,
     /// The name looked for last.
     name: String,
-    order: ByteOrder,
+    order: Option<Endian>,
     pickle: Option<u64>,
     /// Length of the file.
     len: u64,
@@ -219,7 +221,7 @@ impl<'a, 'i> ZipStore<'a, 'i> {
             prefix,
             old_prefix: None,
             name: String::new(),
-            order: ByteOrder::Little,
+            order: Some(Endian::Little),
             pickle: None,
             len: 0,
             compressed: HashMap::default(),
@@ -227,30 +229,22 @@ impl<'a, 'i> ZipStore<'a, 'i> {
     }
 
     fn find(&mut self, key: &str) -> Option<&'a Member> {
-        for prefix in self.old_prefix.iter().chain([&self.prefix]).rev() {
-            self.name.clear();
-            self.name.push_str(prefix);
-            self.name.push_str(key);
-            if let Some(member) = self.archive.find(&self.name) {
-                return Some(member);
-            }
-        }
         self.name.clear();
         self.name.push_str(&self.prefix);
         self.name.push_str(key);
-        None
+        let archive = self.archive;
+        let old = || archive.find(&[self.old_prefix.as_deref()?, key].concat());
+        archive.find(&self.name).or_else(old)
     }
 
     fn absent(&self) -> Missing {
         let record = shortened(&self.name, 80);
-        if self.archive.is_recovered() {
-            let reason = format!("its record `{record}` is missing: the file was cut short");
-            return Missing { kind: "truncated", reason };
-        }
-        Missing {
-            kind: "missing-record",
-            reason: format!("its record `{record}` is not in the archive"),
-        }
+        let (kind, reason) = if self.archive.is_recovered() {
+            ("truncated", format!("its record `{record}` is missing: the file was cut short"))
+        } else {
+            ("missing-record", format!("its record `{record}` is not in the archive"))
+        };
+        Missing { kind, reason }
     }
 }
 
@@ -259,18 +253,17 @@ impl Store for ZipStore<'_, '_> {
         let key = String::from_utf8_lossy(key);
         let Some(member) = self.find(&key) else { return Ok(Err(self.absent())) };
         if self.archive.is_ambiguous(member) {
-            let record = shortened(&self.name, 80);
+            let record = shortened(self.archive.name(member), 80);
             let reason =
                 format!("its record `{record}` occurs twice: readers differ on which counts");
             return Ok(Err(Missing { kind: "duplicate-record", reason }));
         }
-        let run = match self.archive.run_of(member, catalog) {
+        let run = match survivable(self.archive.run_of(member, catalog))? {
             Ok(run) => run,
-            Err(error) if survivable(&error) => {
+            Err(error) => {
                 let reason = format!("its record cannot be read: {}", error.message());
                 return Ok(Err(Missing { kind: "damaged-record", reason }));
             }
-            Err(error) => return Err(error),
         };
         let run = match (run, catalog.members.last()) {
             (Run::Inside { member, offset }, Some(last)) => {
@@ -290,7 +283,7 @@ impl Store for ZipStore<'_, '_> {
         Ok(Ok(Located { run, available }))
     }
 
-    fn byte_order(&self) -> ByteOrder {
+    fn byte_order(&self) -> Option<Endian> {
         self.order
     }
 

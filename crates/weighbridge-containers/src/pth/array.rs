@@ -14,8 +14,9 @@ use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 
 use super::super::npz::dtype_of;
+use super::super::strides::measured;
 use super::draft::Draft;
-use super::geometry::{column_major, extent, sizes};
+use super::geometry::sizes;
 use super::pickle::{Class, Id, Node, Object, Span};
 use super::reader::Reader;
 
@@ -38,15 +39,14 @@ impl Reader<'_, '_> {
     pub(super) fn array(&mut self, id: Id) -> Result<Option<Draft>> {
         let Some(parts) = self.array_parts(id) else { return Ok(None) };
         let kind = self.array_type(parts.dtype);
-        let shape = sizes(self.heap, parts.shape).unwrap_or_default();
-        let (true, Some(dtype)) = (sizes(self.heap, parts.shape).is_some(), kind.stored.element())
-        else {
-            let why =
-                format!("arrays of `{}` cannot be read", crate::text::escaped(kind.stored.name()));
-            let draft = Draft::refused(shape, kind.stored, why);
-            return Ok(Some(Draft { is_array: true, ..draft }));
+        let draft = match (sizes(self.heap, parts.shape), kind.stored.element()) {
+            (Some(shape), Some(dtype)) => self.array_data(&parts, shape, dtype, kind.big_endian)?,
+            (shape, _) => {
+                let name = crate::text::escaped(kind.stored.name());
+                let why = format!("arrays of `{name}` cannot be read");
+                Draft::refused(shape.unwrap_or_default(), kind.stored, why)
+            }
         };
-        let draft = self.array_data(&parts, shape, dtype, kind.big_endian)?;
         Ok(Some(Draft { is_array: true, ..draft }))
     }
 
@@ -97,15 +97,13 @@ impl Reader<'_, '_> {
     ) -> Result<Draft> {
         let stored = StoredType::from(dtype);
         let unit = u64::from(dtype.bits() / 8).max(1);
-        let strides = if parts.fortran { column_major(&shape) } else { row_major(&shape) };
-        let measured = strides
-            .and_then(|strides| extent(&shape, &strides))
-            .and_then(|extent| Some((extent.elements.checked_mul(unit)?, extent.order)));
+        let measured = measured(&shape, parts.fortran)
+            .and_then(|(elements, order)| Some((elements.checked_mul(unit)?, order)));
         let Some((bytes, order)) = measured else {
             return Ok(Draft::faulty(shape, stored, "out-of-bounds", "its shape is too large"));
         };
         if bytes == 0 {
-            return Ok(Draft { refused: None, ..Draft::refused(shape, stored, "") });
+            return Ok(Draft::readable(shape, stored, 0, Place::nowhere()));
         }
         let Some((run, len)) = self.raw_bytes(parts.data)? else {
             let why = "its bytes are stored in a form that cannot be read";
@@ -119,8 +117,7 @@ impl Reader<'_, '_> {
             width if width > 1 && big_endian => Swap::Elements(width),
             _ => Swap::None,
         };
-        let place = Place { run, order, swap };
-        Ok(Draft { bytes, place, refused: None, ..Draft::refused(shape, stored, "") })
+        Ok(Draft::readable(shape, stored, bytes, Place { run, order, swap }))
     }
 
     /// Where bytes are, and how many.
@@ -148,18 +145,15 @@ impl Reader<'_, '_> {
         if let Some(known) = self.unpacked.get(&span) {
             return Ok(Some(*known));
         }
-        self.budget.charge(32, "a numpy array in a pickle")?;
-        if heap.bytes(span).is_ascii() {
-            let found = self.bytes_in_place(span)?;
-            self.unpacked.insert(span, found);
-            return Ok(Some(found));
-        }
-        self.budget.check_allocation(heap.bytes(span).len() as u64, "a numpy array in a pickle")?;
-        let Ok(text) = std::str::from_utf8(heap.bytes(span)) else { return Ok(None) };
-        let bytes: Option<Vec<u8>> =
-            text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
-        let Some(bytes) = bytes else { return Ok(None) };
-        let found = self.keep_inline(bytes.into())?;
+        const WHAT: &str = "a numpy array in a pickle";
+        self.budget.charge(32, WHAT)?;
+        let found = if heap.bytes(span).is_ascii() {
+            self.bytes_in_place(span)?
+        } else {
+            self.budget.check_allocation(heap.bytes(span).len() as u64, WHAT)?;
+            let Some(bytes) = latin1::<Vec<u8>>(heap.bytes(span)) else { return Ok(None) };
+            self.keep_inline(bytes.into())?
+        };
         self.unpacked.insert(span, found);
         Ok(Some(found))
     }
@@ -213,13 +207,11 @@ impl Reader<'_, '_> {
         if !is_text {
             return (heap.bytes(span).len() <= 8).then(|| heap.bytes(span).into());
         }
-        let text = std::str::from_utf8(heap.bytes(span)).ok()?;
-        text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect()
+        latin1(heap.bytes(span))
     }
 }
 
-fn row_major(shape: &[u64]) -> Option<Shape> {
-    let mut strides = column_major(&shape.iter().rev().copied().collect::<Shape>())?;
-    strides.reverse();
-    Some(strides)
+/// The bytes that the characters of a text stand for.
+fn latin1<T: FromIterator<u8>>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.chars().map(|c| u8::try_from(c).ok()).collect()
 }

@@ -13,24 +13,11 @@ use super::walk::Trail;
 const WRAPPERS: [&str; 4] = ["state_dict", "model_state_dict", "model", "module"];
 
 /// Keys of what training keeps beside the model, which is nothing to load it with.
-const BESIDE: [&str; 16] = [
-    "optimizer",
-    "optimizers",
-    "optimizer_state_dict",
-    "optimizer_states",
-    "optim",
-    "optim_state_dict",
-    "lr_scheduler",
-    "lr_schedulers",
-    "scheduler",
-    "scheduler_state_dict",
-    "scaler",
-    "grad_scaler",
-    "callbacks",
-    "loops",
-    "rng_state",
-    "rng_states",
-];
+const BESIDE: &[&str] = names! {
+    optimizer, optimizers, optimizer_state_dict, optimizer_states, optim, optim_state_dict,
+    lr_scheduler, lr_schedulers, scheduler, scheduler_state_dict, scaler, grad_scaler, callbacks,
+    loops, rng_state, rng_states,
+};
 
 /// Branches that an error message names.
 const SHOWN: usize = 20;
@@ -89,9 +76,8 @@ impl Reader<'_, '_> {
 
     /// The branch of the model, if the names of all branches with tensors say which that is.
     fn wrapped(&mut self, root: Id, trail: &Trail) -> Result<Option<Wrapped>> {
-        let counted =
-            trail.branches.iter().filter(|(_, counts)| *counts).map(|(branch, _)| *branch);
-        let mut counted: Vec<u32> = counted.collect();
+        let counted = trail.branches.iter().filter(|(_, counts)| *counts);
+        let mut counted: Vec<u32> = counted.map(|(branch, _)| *branch).collect();
         counted.dedup();
         if counted.is_empty() || !self.is_mapping(root) {
             return Ok(None);
@@ -133,17 +119,16 @@ impl Reader<'_, '_> {
             at = at.saturating_add(1);
             is_older || !of.next().unwrap_or(false)
         });
-        let counts = beside.iter().map(|(branch, name)| {
+        let held = |(branch, name): &(u32, String)| {
             let count = trail.branches.iter().filter(|(at, _)| at == branch).count();
             let tensors = if count == 1 { "tensor" } else { "tensors" };
             format!("`{name}` ({count} {tensors})")
-        });
-        let counts = counts.collect();
+        };
+        let counts = beside.iter().map(held).collect();
         trail.branches.retain(|(branch, _)| !is_out(*branch));
         let is_inside = |tensor: &str| {
-            let after =
-                |(_, name): &(u32, String)| Some(tensor.strip_prefix(&**name)?.starts_with('.'));
-            beside.iter().any(|branch| after(branch) == Some(true))
+            let after = |(_, name): &(u32, String)| tensor.strip_prefix(&**name);
+            beside.iter().filter_map(after).any(|rest| rest.starts_with('.'))
         };
         self.catalog.findings.retain(|finding| !finding.tensor.as_deref().is_some_and(is_inside));
         counts
@@ -207,11 +192,8 @@ fn no_branch(path: &str, rest: &str, children: &[(String, Id)]) -> Error {
     if children.len() > SHOWN {
         names.push(format!("{} more", children.len().saturating_sub(SHOWN)));
     }
-    let place = match path
-        .len()
-        .checked_sub(rest.len().saturating_add(1))
-        .and_then(|end| path.get(..end))
-    {
+    let end = path.len().checked_sub(rest.len().saturating_add(1));
+    let place = match end.and_then(|end| path.get(..end)) {
         Some(before) if !before.is_empty() => format!("below `{}`", shortened(before, 60)),
         _ => "at the top".to_owned(),
     };

@@ -36,6 +36,11 @@ impl Draft {
         }
     }
 
+    /// A tensor whose bytes are all there.
+    pub(super) fn readable(shape: Shape, stored: StoredType, bytes: u64, place: Place) -> Self {
+        Self { bytes, place, refused: None, ..Self::refused(shape, stored, "") }
+    }
+
     /// A tensor that cannot be read because the file is at fault.
     pub(super) fn faulty(
         shape: Shape,

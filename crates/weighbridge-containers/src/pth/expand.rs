@@ -1,5 +1,7 @@
 //! What is inside an object, and under which names.
 
+use std::collections::HashMap;
+
 use crate::error::Result;
 
 use super::pickle::{Class, Id, Node, Object, grow};
@@ -62,9 +64,9 @@ impl Reader<'_, '_> {
             }
             _ => {
                 if let Some(state) = object.state
-                    && let Some(module) = self.module(state)?
+                    && self.expand_module(state, out)?
                 {
-                    return self.expand_module(&module, out);
+                    return Ok(());
                 }
                 self.positions(args.iter().copied(), out)?;
             }
@@ -75,10 +77,7 @@ impl Reader<'_, '_> {
     /// What was put into an object after it was made.
     fn expand_rest(&self, object: &Object, out: &mut Children) -> Result<()> {
         self.positions(self.heap.items(object.items), out)?;
-        for (key, value) in self.heap.pairs(object.entries) {
-            self.work(1)?;
-            grow(out, (Key::Node(key), value), self.budget)?;
-        }
+        self.add_pairs(self.heap.pairs(object.entries), out)?;
         for part in [object.kwargs, object.state].into_iter().flatten() {
             self.expand_state(part, out)?;
         }
@@ -114,26 +113,57 @@ impl Reader<'_, '_> {
     /// The entries of a dict; of a key given twice the last value counts, as in Python.
     fn keyed(&self, id: Id, out: &mut Children) -> Result<()> {
         let from = out.len();
-        if let Node::Dict(seq) = self.heap.node(id) {
-            for (key, value) in self.heap.pairs(seq) {
-                self.work(1)?;
-                grow(out, (Key::Node(key), value), self.budget)?;
-            }
-        } else {
-            let mut pairs = Vec::new();
-            self.pairs_of(id, &mut pairs)?;
-            for (key, value) in pairs {
-                grow(out, (Key::Node(key), value), self.budget)?;
-            }
-        }
+        self.pairs_of(id, out)?;
         self.drop_overwritten(from, out)
+    }
+
+    /// Adds the pairs of anything that behaves like a dict, in order.
+    pub(super) fn pairs_of(&self, id: Id, out: &mut Children) -> Result<()> {
+        let heap = self.heap;
+        if let Node::Dict(seq) = heap.node(id) {
+            return self.add_pairs(heap.pairs(seq), out);
+        }
+        let Some(object) = heap.object(id) else { return Ok(()) };
+        for &argument in heap.tuple(object.args).unwrap_or_default() {
+            self.argument_pairs(argument, out)?;
+        }
+        self.add_pairs(heap.pairs(object.entries), out)
+    }
+
+    /// `OrderedDict([(key, value), ..])`, `Counter({key: value, ..})`.
+    fn argument_pairs(&self, argument: Id, out: &mut Children) -> Result<()> {
+        let heap = self.heap;
+        let seq = match heap.node(argument) {
+            Node::Dict(seq) => return self.add_pairs(heap.pairs(seq), out),
+            Node::List(seq) => seq,
+            _ => return Ok(()),
+        };
+        let pairs = heap.items(seq).filter_map(|item| match heap.node(item) {
+            Node::Tuple { .. } => match heap.tuple(item)? {
+                &[key, value] => Some((key, value)),
+                _ => None,
+            },
+            Node::List(inner) => {
+                let mut items = heap.items(inner);
+                Some((items.next()?, items.next()?)).filter(|_| items.next().is_none())
+            }
+            _ => None,
+        });
+        self.add_pairs(pairs, out)
+    }
+
+    fn add_pairs(&self, pairs: impl Iterator<Item = (Id, Id)>, out: &mut Children) -> Result<()> {
+        for (key, value) in pairs {
+            self.work(1)?;
+            grow(out, (Key::Node(key), value), self.budget)?;
+        }
+        Ok(())
     }
 
     fn drop_overwritten(&self, from: usize, out: &mut Children) -> Result<()> {
         let added = out.get_mut(from..).unwrap_or_default();
         let mut kept = 0usize;
-        let mut seen =
-            std::collections::HashMap::<&[u8], usize, foldhash::fast::RandomState>::default();
+        let mut seen = HashMap::<&[u8], usize, foldhash::fast::RandomState>::default();
         let many = added.len() > FEW;
         for at in 0..added.len() {
             let Some(&(key, value)) = added.get(at) else { break };
@@ -141,13 +171,9 @@ impl Reader<'_, '_> {
             self.work(self.key_bytes(key).map_or(0, |bytes| (bytes.len() / 64).saturating_add(1)))?;
             let earlier = match self.key_bytes(key) {
                 None => None,
-                Some(bytes) if many => match seen.entry(bytes) {
-                    std::collections::hash_map::Entry::Occupied(entry) => Some(*entry.get()),
-                    std::collections::hash_map::Entry::Vacant(entry) => {
-                        entry.insert(kept);
-                        None
-                    }
-                },
+                Some(bytes) if many => {
+                    Some(*seen.entry(bytes).or_insert(kept)).filter(|&place| place < kept)
+                }
                 Some(bytes) => added
                     .get(..kept)
                     .unwrap_or_default()
@@ -168,7 +194,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn key_bytes(&self, key: Key) -> Option<&[u8]> {
+    pub(super) fn key_bytes(&self, key: Key) -> Option<&[u8]> {
         let Key::Node(key) = key else { return None };
         self.heap.text_bytes(key)
     }

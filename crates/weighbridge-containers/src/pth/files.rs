@@ -4,6 +4,10 @@ use crate::conventions::{Configs, Conventions, Extension, Header, Magic, Signatu
 
 /// What the format says about its files.
 pub(super) static FILES: Conventions = Conventions {
+    name: "pth",
+    label: "PyTorch",
+    promise: "a PyTorch checkpoint, which begins with `PK` or is a pickle",
+    extensions: EXTENSIONS,
     header: Header::Last(64 << 10),
     preference: 2,
     magic: &[
@@ -24,12 +28,7 @@ pub(super) static FILES: Conventions = Conventions {
         pickle(b"\x80\x04"),
         pickle(b"\x80\x05"),
     ],
-    ..Conventions::new(
-        "pth",
-        "PyTorch",
-        "a PyTorch checkpoint, which begins with `PK` or is a pickle",
-        EXTENSIONS,
-    )
+    ..Conventions::USUAL
 };
 
 /// What libraries call the file with the weights, best first.

@@ -158,19 +158,15 @@ impl LegacyStore {
             // Without the size of its elements, a storage cannot be stepped over.
             let Some(&Some((unit, claimed))) = sizes.get(key) else { break };
             let start = at.saturating_add(8);
-            let mut count = [0; 8];
-            let elements = match start <= pickles.len {
-                true => {
-                    pickles.input.read_at(at, &mut count)?;
-                    u64::from_le_bytes(count)
-                }
-                // Cut short: what the pickle says is what should be here.
-                false => claimed,
-            };
-            let Some(bytes) = elements.checked_mul(unit) else { break };
+            // Cut short, what the pickle says is what should be here.
+            let mut elements = claimed.to_le_bytes();
+            if start <= pickles.len {
+                pickles.input.read_at(at, &mut elements)?;
+            }
+            let Some(bytes) = u64::from_le_bytes(elements).checked_mul(unit) else { break };
             let Some(end) = start.checked_add(bytes) else { break };
-            pickles.budget.items(1, "storages")?;
-            pickles.budget.charge((key.len() as u64).saturating_add(48), "storages")?;
+            let cost = (key.len() as u64).saturating_add(48);
+            crate::charge_item(pickles.budget, cost, "storages")?;
             let here = pickles.len.saturating_sub(start).min(bytes);
             self.places.insert(key.into(), (start, here));
             at = end;

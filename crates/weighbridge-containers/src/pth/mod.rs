@@ -21,6 +21,13 @@ use super::npz;
 use super::zip::{Archive, first_members, looks_like_zip};
 use super::{Container, Conventions, Opening, Probe, Recognition};
 
+/// A list of dotted names, written without quotes so that long ones stay readable.
+macro_rules! names {
+    ($($first:ident $(. $rest:ident)*),* $(,)?) => {
+        &[$(concat!(stringify!($first) $(, ".", stringify!($rest))*)),*]
+    };
+}
+
 mod archive;
 mod array;
 mod branch;

@@ -11,41 +11,27 @@ use foldhash::fast::RandomState;
 
 use crate::error::Result;
 
-use super::expand::{Children, Key};
+use super::expand::Children;
 use super::pickle::{Class, Id, Node, grow};
 use super::reader::Reader;
 
 /// The parts of a module that its state dict is made of.
-pub(super) struct Module {
-    parameters: Id,
-    modules: Id,
-    buffers: Option<Id>,
-    temporary: Option<Id>,
-}
+const PARTS: [&str; 4] = ["_parameters", "_modules", "_buffers", "_non_persistent_buffers_set"];
 
 impl Reader<'_, '_> {
-    /// Reads an object's state as that of a module.
-    pub(super) fn module(&self, state: Id) -> Result<Option<Module>> {
-        let Node::Dict(seq) = self.heap.node(state) else { return Ok(None) };
-        const KEYS: [&str; 4] =
-            ["_parameters", "_modules", "_buffers", "_non_persistent_buffers_set"];
+    /// Those parts of an object's state.
+    fn module_parts(&self, state: Id) -> Result<[Option<Id>; 4]> {
         let mut found = [None; 4];
+        let Node::Dict(seq) = self.heap.node(state) else { return Ok(found) };
         for (key, value) in self.heap.pairs(seq) {
             self.work(1)?;
-            for (slot, name) in found.iter_mut().zip(KEYS) {
+            for (slot, name) in found.iter_mut().zip(PARTS) {
                 if self.heap.is_text(key, name) {
                     *slot = Some(value);
                 }
             }
         }
-        let [parameters, modules, buffers, temporary] = found;
-        let dict = |id: Option<Id>| id.filter(|&id| self.is_dict(id));
-        Ok(match (dict(parameters), dict(modules)) {
-            (Some(parameters), Some(modules)) => {
-                Some(Module { parameters, modules, buffers: dict(buffers), temporary })
-            }
-            _ => None,
-        })
+        Ok(found)
     }
 
     pub(super) fn is_dict(&self, id: Id) -> bool {
@@ -53,27 +39,32 @@ impl Reader<'_, '_> {
         matches!(self.heap.node(id), Node::Dict(_)) || class == Some(Class::Dict)
     }
 
-    /// Parameters, then buffers, then modules, as `state_dict` does.
-    pub(super) fn expand_module(&self, module: &Module, out: &mut Children) -> Result<()> {
-        let mut pairs = Vec::new();
-        self.pairs_of(module.parameters, &mut pairs)?;
+    /// Reads an object's state as that of a module: parameters, then buffers, then modules, as
+    /// `state_dict` does. False if it is none.
+    pub(super) fn expand_module(&self, state: Id, out: &mut Children) -> Result<bool> {
+        let [parameters, modules, buffers, temporary] = self.module_parts(state)?;
+        let dict = |id: Option<Id>| id.filter(|&id| self.is_dict(id));
+        let (Some(parameters), Some(modules)) = (dict(parameters), dict(modules)) else {
+            return Ok(false);
+        };
+        let mut pairs = Children::new();
+        self.pairs_of(parameters, &mut pairs)?;
         let first_buffer = pairs.len();
-        if let Some(buffers) = module.buffers {
+        if let Some(buffers) = dict(buffers) {
             self.pairs_of(buffers, &mut pairs)?;
         }
         let after_buffers = pairs.len();
-        self.pairs_of(module.modules, &mut pairs)?;
-        let temporary = self.temporary_names(module.temporary);
+        self.pairs_of(modules, &mut pairs)?;
+        let temporary = self.temporary_names(temporary);
         for (place, (key, value)) in pairs.into_iter().enumerate() {
             let is_buffer = (first_buffer..after_buffers).contains(&place);
-            let is_passing =
-                || self.heap.text_bytes(key).is_some_and(|text| temporary.contains(text));
+            let is_passing = || self.key_bytes(key).is_some_and(|text| temporary.contains(text));
             if matches!(self.heap.node(value), Node::None) || (is_buffer && is_passing()) {
                 continue;
             }
-            grow(out, (Key::Node(key), value), self.budget)?;
+            grow(out, (key, value), self.budget)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Names of buffers that are not saved.

@@ -10,7 +10,7 @@ use crate::error::{Error, Remedy, Result};
 use crate::limits::Budget;
 
 use super::draft::Draft;
-use super::pickle::{Heap, Id, Node, Span};
+use super::pickle::{Heap, Span};
 use super::storage::Store;
 
 /// Turns the objects of one pickle into catalog entries.
@@ -41,9 +41,7 @@ impl<'h, 'p> Reader<'h, 'p> {
     ) -> Self {
         Self { heap, store, budget, catalog, unpacked: HashMap::default(), work: Cell::new(0) }
     }
-}
 
-impl Reader<'_, '_> {
     /// Counts work. A pickle of few steps can share its objects so that walking them all never
     /// ends; an honest one is walked in about as many steps as it has.
     pub(super) fn work(&self, amount: usize) -> Result<()> {
@@ -67,21 +65,16 @@ impl Reader<'_, '_> {
 
     /// Puts a tensor into the catalog.
     pub(super) fn list(&mut self, name: &str, draft: Draft) -> Result<()> {
-        self.budget.items(1, "the list of tensors")?;
-        self.budget.charge(RECORD.saturating_add(name.len() as u64), "the list of tensors")?;
+        let cost = RECORD.saturating_add(name.len() as u64);
+        crate::charge_item(self.budget, cost, "the list of tensors")?;
         if let (Some(kind), Some(reason)) = (draft.problem, &draft.refused) {
             self.problem(name, kind, reason.to_string())?;
         }
-        let refused = draft.refused.as_deref().map_or(0, str::len);
-        self.budget.charge(refused as u64, "the list of tensors")?;
-        self.catalog.tensors.push(TensorInfo {
-            name: name.into(),
-            shape: draft.shape,
-            stored: draft.stored,
-            bytes: draft.bytes,
-            place: draft.place,
-            refused: draft.refused,
-        });
+        let Draft { shape, stored, bytes, place, refused, .. } = draft;
+        let reason = refused.as_deref().map_or(0, str::len);
+        self.budget.charge(reason as u64, "the list of tensors")?;
+        let tensor = TensorInfo { name: name.into(), shape, stored, bytes, place, refused };
+        self.catalog.tensors.push(tensor);
         Ok(())
     }
 
@@ -90,55 +83,6 @@ impl Reader<'_, '_> {
         let finding = Finding::of(name, kind, why);
         self.budget.charge(finding.cost(), "the list of problems")?;
         self.catalog.findings.push(finding);
-        Ok(())
-    }
-
-    /// Pairs of anything that behaves like a dict, in order; of a key given twice the last value.
-    pub(super) fn pairs_of(&self, id: Id, out: &mut Vec<(Id, Id)>) -> Result<()> {
-        let heap = self.heap;
-        match heap.node(id) {
-            Node::Dict(seq) => self.extend_pairs(heap.pairs(seq), out),
-            Node::Object(_) => {
-                let Some(object) = heap.object(id) else { return Ok(()) };
-                for &argument in heap.tuple(object.args).unwrap_or_default() {
-                    self.argument_pairs(argument, out)?;
-                }
-                self.extend_pairs(heap.pairs(object.entries), out)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// `OrderedDict([(key, value), ..])`, `Counter({key: value, ..})`.
-    fn argument_pairs(&self, argument: Id, out: &mut Vec<(Id, Id)>) -> Result<()> {
-        let heap = self.heap;
-        let (Node::List(seq) | Node::Dict(seq)) = heap.node(argument) else { return Ok(()) };
-        if let Node::Dict(_) = heap.node(argument) {
-            return self.extend_pairs(heap.pairs(seq), out);
-        }
-        let pairs = heap.items(seq).filter_map(|item| match heap.node(item) {
-            Node::Tuple { .. } => match heap.tuple(item)? {
-                &[key, value] => Some((key, value)),
-                _ => None,
-            },
-            Node::List(inner) => {
-                let mut items = heap.items(inner);
-                Some((items.next()?, items.next()?)).filter(|_| items.next().is_none())
-            }
-            _ => None,
-        });
-        self.extend_pairs(pairs, out)
-    }
-
-    fn extend_pairs(
-        &self,
-        pairs: impl Iterator<Item = (Id, Id)>,
-        out: &mut Vec<(Id, Id)>,
-    ) -> Result<()> {
-        for pair in pairs {
-            self.work(1)?;
-            super::pickle::grow(out, pair, self.budget)?;
-        }
         Ok(())
     }
 }

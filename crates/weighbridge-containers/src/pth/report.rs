@@ -238,10 +238,9 @@ fn ties(catalog: &mut Catalog) {
         .map(|run| run.iter().map(|&(.., at)| at).collect())
         .collect();
     groups.sort_unstable();
-    let mut notes = Vec::new();
-    for group in groups.iter().take(SHOWN) {
-        notes.push(format!("{} share one storage", together(group, tensors)));
-    }
+    let shown = groups.iter().take(SHOWN);
+    let note = |group: &Vec<_>| format!("{} share one storage", together(group, tensors));
+    let mut notes: Vec<_> = shown.map(note).collect();
     if groups.len() > SHOWN {
         let more = groups.len().saturating_sub(SHOWN);
         notes.push(format!("{more} more groups of tensors share a storage each"));
@@ -266,9 +265,9 @@ fn duplicates(catalog: &mut Catalog) {
     let mut found: Vec<_> = names
         .chunk_by(|a, b| a == b)
         .filter(|run| run.len() > 1)
-        .filter_map(|run| Some((run.first()?.to_string(), run.len())))
-        .map(|(name, count)| {
-            Finding::of(&name, "duplicate-name", format!("{count} tensors have this name"))
+        .filter_map(|run| {
+            let message = format!("{} tensors have this name", run.len());
+            Some(Finding::of(run.first()?, "duplicate-name", message))
         })
         .collect();
     catalog.findings.append(&mut found);

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::catalog::{Catalog, Run};
+use crate::cursor::Endian;
 use crate::error::Result;
 
 use super::pickle::{Class, Element, Heap, Id, Node};
@@ -49,18 +50,17 @@ pub(super) fn storage_id<'h>(heap: &'h Heap<'_>, node: Id) -> Option<StorageId<'
         return None;
     }
     let Class::Storage(element) = heap.class_of(class)?.class else { return None };
-    let (Node::Text(key) | Node::String(key)) = heap.node(key) else { return None };
+    let key = heap.text_bytes(key)?;
     let count = |id| heap.int(id).and_then(|value| u64::try_from(value).ok());
-    let view = match rest.first() {
+    let view = match rest.first().filter(|&&view| !matches!(heap.node(view), Node::None)) {
         None => None,
-        Some(&view) if matches!(heap.node(view), Node::None) => None,
         // A view that makes no sense is refused: it would give other bytes than PyTorch does.
         Some(&view) => match *heap.tuple(view)? {
             [_, offset, len] => Some((count(offset)?, count(len)?)),
             _ => return None,
         },
     };
-    Some(StorageId { element, key: heap.bytes(key), len: count(len)?, view })
+    Some(StorageId { element, key, len: count(len)?, view })
 }
 
 /// Where a storage is.
@@ -79,23 +79,14 @@ pub(super) struct Missing {
     pub(super) reason: String,
 }
 
-/// The order of the bytes of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ByteOrder {
-    Little,
-    Big,
-    /// The file says something that is neither.
-    Unknown,
-}
-
 /// Finds storages in a file.
 pub(super) trait Store {
     /// Where the storage of that key is; compressed members are added to the catalog.
     fn locate(&mut self, key: &[u8], catalog: &mut Catalog) -> Result<Result<Located, Missing>>;
 
-    /// The order of the bytes of a number.
-    fn byte_order(&self) -> ByteOrder {
-        ByteOrder::Little
+    /// The order of the bytes of a number; `None` if the file says something that is neither.
+    fn byte_order(&self) -> Option<Endian> {
+        Some(Endian::Little)
     }
 
     /// Where in the file the pickle's own bytes are, if they are there as such.

@@ -2,14 +2,16 @@
 
 use crate::advanced;
 use crate::catalog::{Place, Run, Shape, Swap};
+use crate::cursor::Endian;
 use crate::dtype::StoredType;
 use crate::error::Result;
+use crate::strides::extent;
 
 use super::draft::Draft;
-use super::geometry::{extent, sizes};
+use super::geometry::sizes;
 use super::pickle::{Class, Element, Id, Node, Rebuild};
 use super::reader::Reader;
-use super::storage::{ByteOrder, StorageId, storage_id};
+use super::storage::{StorageId, storage_id};
 
 /// Calls inside calls: a parameter of a subclass of a tensor is three deep.
 const MAX_NESTING: usize = 16;
@@ -69,7 +71,7 @@ impl Reader<'_, '_> {
                 Rebuild::DenseTyped,
                 &[storage, offset, size, strides, _, _, dtype, ref rest @ ..],
             ) => {
-                let Some(Class::Dtype(element)) = heap.class(dtype) else {
+                let Some(element) = self.dtype(dtype) else {
                     return Ok(self.unknown_type(size, dtype));
                 };
                 self.dense([storage, offset, size, strides], Some(element), rest.first().copied())
@@ -91,10 +93,13 @@ impl Reader<'_, '_> {
                 let inner = inner.or(heap.object(at).and_then(|object| object.state));
                 Ok(Draft { inner, ..self.without_data(dtype, size, why) })
             }
-            (Rebuild::Nested, &[buffer, ..]) => self.nested(buffer),
+            (Rebuild::Nested, &[buffer, ..]) => {
+                let why = "a nested tensor: its rows differ in length";
+                Ok(Draft::refused(Shape::new(), stored_as(self.element_of(buffer)), why))
+            }
             (Rebuild::Uninitialized, _) => {
-                let stored = StoredType::opaque("UNKNOWN");
-                Ok(Draft::refused(Shape::new(), stored, "a parameter that was never initialized"))
+                let why = "a parameter that was never initialized";
+                Ok(Draft::refused(Shape::new(), stored_as(None), why))
             }
             _ => Ok(malformed()),
         }
@@ -111,10 +116,9 @@ impl Reader<'_, '_> {
             sizes(heap, strides),
         );
         let (Some(storage), Some(offset), Some(shape), Some(strides)) = parts else {
-            let stored = dtype.map_or_else(|| StoredType::opaque("UNKNOWN"), Element::stored);
             let shape = sizes(heap, size).unwrap_or_default();
             let why = "its storage, offset, size or strides are not what a tensor needs";
-            return Ok(Draft::faulty(shape, stored, "malformed-tensor", why));
+            return Ok(Draft::faulty(shape, stored_as(dtype), "malformed-tensor", why));
         };
         // A storage without a type holds bytes.
         let element = dtype.or(storage.element).or(Element::of_dtype("uint8"));
@@ -145,8 +149,7 @@ impl Reader<'_, '_> {
             return Ok(Draft::faulty(shape, stored, "out-of-bounds", why));
         };
         if extent.elements == 0 {
-            let place = Place::nowhere();
-            return Ok(Draft { place, refused: None, ..Draft::refused(shape, stored, "") });
+            return Ok(Draft::readable(shape, stored, 0, Place::nowhere()));
         }
         let first = offset.checked_mul(unit);
         let end = first.and_then(|first| first.checked_add(extent.span.checked_mul(unit)?));
@@ -165,10 +168,8 @@ impl Reader<'_, '_> {
         let located = match self.store.locate(storage.key, &mut self.catalog)? {
             Ok(located) => located,
             Err(missing) => {
-                return Ok(Draft {
-                    bytes,
-                    ..Draft::faulty(shape, stored, missing.kind, missing.reason)
-                });
+                let draft = Draft::faulty(shape, stored, missing.kind, missing.reason);
+                return Ok(Draft { bytes, ..draft });
             }
         };
         let needed = start.saturating_add(end);
@@ -183,15 +184,15 @@ impl Reader<'_, '_> {
         let width = element.plain().map_or(1, crate::dtype::DType::swap_width);
         let swap = match self.store.byte_order() {
             _ if width <= 1 => Swap::None,
-            ByteOrder::Little => Swap::None,
-            ByteOrder::Big => Swap::Elements(width),
-            ByteOrder::Unknown => {
+            Some(Endian::Little) => Swap::None,
+            Some(Endian::Big) => Swap::Elements(width),
+            None => {
                 let why = "the file does not say in which order the bytes of its numbers are";
                 return Ok(Draft { bytes, ..Draft::refused(shape, stored, why) });
             }
         };
         let place = Place { run, order: extent.order, swap };
-        Ok(Draft { bytes, place, refused: None, ..Draft::refused(shape, stored, "") })
+        Ok(Draft::readable(shape, stored, bytes, place))
     }
 
     /// `conj` and `neg` mark tensors whose stored values are not yet the ones they stand for.
@@ -232,12 +233,16 @@ impl Reader<'_, '_> {
     }
 
     fn without_data(&self, dtype: Id, size: Id, why: &'static str) -> Draft {
-        match self.heap.class(dtype) {
-            Some(Class::Dtype(element)) => {
-                let shape = sizes(self.heap, size).unwrap_or_default();
-                Draft::refused(shape, element.stored(), why)
-            }
-            _ => self.unknown_type(size, dtype),
+        let Some(element) = self.dtype(dtype) else { return self.unknown_type(size, dtype) };
+        let shape = sizes(self.heap, size).unwrap_or_default();
+        Draft::refused(shape, element.stored(), why)
+    }
+
+    /// The element type that a node names.
+    fn dtype(&self, id: Id) -> Option<Element> {
+        match self.heap.class(id)? {
+            Class::Dtype(element) => Some(element),
+            _ => None,
         }
     }
 
@@ -248,50 +253,27 @@ impl Reader<'_, '_> {
         let size = parts.iter().take(MAX_PARTS).position(|&part| sizes(heap, part).is_some());
         let shape = size.and_then(|at| sizes(heap, *parts.get(at)?)).unwrap_or_default();
         let values = size.and_then(|at| parts.get(at.checked_sub(1)?)).copied();
-        let stored = match values {
-            Some(values) => self.element_of(values),
-            None => StoredType::opaque("UNKNOWN"),
-        };
+        let stored = stored_as(values.and_then(|values| self.element_of(values)));
         let kind = heap.object(layout).and_then(|object| heap.tuple(object.args)?.first());
         let kind = kind.and_then(|&name| heap.text_of(name));
         let kind = kind.map_or_else(|| "sparse".into(), |kind| crate::text::shortened(&kind, 40));
-        Ok(Draft::refused(
-            shape,
-            stored,
-            format!("a sparse tensor ({kind}): only dense ones can be read"),
-        ))
+        let why = format!("a sparse tensor ({kind}): only dense ones can be read");
+        Ok(Draft::refused(shape, stored, why))
     }
 
     /// The element type of a dense tensor inside another.
-    fn element_of(&self, id: Id) -> StoredType {
-        let heap = self.heap;
-        let element = self.call(id).and_then(|(_, args)| {
-            let list = heap.tuple(args)?;
-            let typed = list.get(6).and_then(|&dtype| match heap.class(dtype)? {
-                Class::Dtype(element) => Some(element),
-                _ => None,
-            });
-            typed.or_else(|| storage_id(heap, *list.first()?)?.element)
-        });
-        element.map_or_else(|| StoredType::opaque("UNKNOWN"), Element::stored)
-    }
-
-    fn nested(&mut self, buffer: Id) -> Result<Draft> {
-        let why = "a nested tensor: its rows differ in length";
-        let stored = self.element_of(buffer);
-        Ok(Draft::refused(Shape::new(), stored, why))
+    fn element_of(&self, id: Id) -> Option<Element> {
+        let list = self.heap.tuple(self.call(id)?.1)?;
+        let typed = list.get(6).and_then(|&dtype| self.dtype(dtype));
+        typed.or_else(|| storage_id(self.heap, *list.first()?)?.element)
     }
 
     /// A tensor of another device, carried as a numpy array.
     fn tensor_of_array(&mut self, array: Id, dtype: Id) -> Result<Draft> {
-        let wanted = match self.heap.class(dtype) {
-            Some(Class::Dtype(element)) => Some(element),
-            _ => None,
-        };
+        let wanted = self.dtype(dtype);
         let Some(mut draft) = self.array(array)? else {
-            let stored = wanted.map_or_else(|| StoredType::opaque("UNKNOWN"), Element::stored);
             let why = "the array it is made from cannot be read";
-            return Ok(Draft::faulty(Shape::new(), stored, "malformed-tensor", why));
+            return Ok(Draft::faulty(Shape::new(), stored_as(wanted), "malformed-tensor", why));
         };
         draft.is_array = false;
         if let Some(wanted) = wanted
@@ -309,12 +291,14 @@ impl Reader<'_, '_> {
 /// A tensor of which only the name is known.
 pub(super) fn malformed() -> Draft {
     let why = "the description of this tensor is not what PyTorch writes";
-    Draft::faulty(Shape::new(), StoredType::opaque("UNKNOWN"), "malformed-tensor", why)
+    Draft::faulty(Shape::new(), stored_as(None), "malformed-tensor", why)
+}
+
+fn stored_as(element: Option<Element>) -> StoredType {
+    element.map_or_else(|| StoredType::opaque("UNKNOWN"), Element::stored)
 }
 
 fn type_refusal(element: Element) -> Option<Box<str>> {
-    match element.plain() {
-        Some(_) => None,
-        None => Some(format!("values of torch.{} cannot be read yet", element.name()).into()),
-    }
+    let why = || format!("values of torch.{} cannot be read yet", element.name()).into();
+    element.plain().is_none().then(why)
 }

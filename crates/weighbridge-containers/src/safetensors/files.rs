@@ -5,6 +5,10 @@ use crate::pth::{LEFTOVERS, STEMS};
 
 /// What the format says about its files.
 pub(super) static FILES: Conventions = Conventions {
+    name: "safetensors",
+    label: "safetensors",
+    promise: "a safetensors file, which begins with the length of its JSON header",
+    extensions: &[Extension::new("safetensors", Configs::Always)],
     preference: 0,
     indexed: true,
     independent: false,
@@ -13,10 +17,5 @@ pub(super) static FILES: Conventions = Conventions {
     stems: STEMS,
     // Not `tokenizer*`: a tokenizer of sound is a model of its own.
     not_weights: &[LEFTOVERS],
-    ..Conventions::new(
-        "safetensors",
-        "safetensors",
-        "a safetensors file, which begins with the length of its JSON header",
-        &[Extension::new("safetensors", Configs::Always)],
-    )
+    ..Conventions::USUAL
 };

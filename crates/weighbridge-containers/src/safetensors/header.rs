@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 
 use super::json::Json;
-use crate::catalog::{
-    Catalog, LISTED, Metadata, Place, Run, Shape, TensorInfo, Value, element_count,
-};
+use crate::catalog::{Catalog, LISTED, Metadata, Place, Shape, TensorInfo, Value, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::limits::Budget;
@@ -42,8 +40,7 @@ pub(super) fn parse(json: &[u8], data_start: u64, budget: &Budget) -> Result<Cat
 }
 
 fn charge(budget: &Budget, text: usize, what: &str) -> Result<()> {
-    budget.items(1, what)?;
-    budget.charge(LISTED.saturating_add(text as u64), what)
+    crate::charge_item(budget, LISTED.saturating_add(text as u64), what)
 }
 
 /// `__metadata__`: text to text.
@@ -178,10 +175,7 @@ fn check_size(dtype: DType, shape: &[u64], elements: u64, bytes: u64) -> Result<
 
 /// Checks that the tensors cover the data without overlap or hole; returns where they end.
 fn check_ranges(catalog: &Catalog, data_start: u64) -> Result<u64> {
-    let start = |t: &TensorInfo| match t.place.run {
-        Run::At(offset) => offset,
-        _ => data_start,
-    };
+    let start = |t: &TensorInfo| crate::start_of(t).unwrap_or(data_start);
     let mut order: Vec<&TensorInfo> = catalog.tensors.iter().collect();
     if !order.is_sorted_by_key(|t| (start(t), t.bytes)) {
         order.sort_by_key(|t| (start(t), t.bytes));

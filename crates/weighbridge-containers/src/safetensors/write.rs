@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::writing::{
-    self, Entries, FileContext, Fixed, Holds, Layout, MetadataValue, Planned, Writer, end_of,
+    self, Entries, FileContext, Holds, Layout, MetadataValue, Planned, Writer, end_of,
 };
 
 use super::Safetensors;
@@ -66,13 +66,7 @@ impl Writer for Safetensors {
             (*place, end) = (end, next);
         }
         json.push('}');
-        let header = header(json)?;
-        let start = header.len() as u64;
-        for place in &mut places {
-            *place = place.saturating_add(start);
-        }
-        let len = start.saturating_add(end);
-        Ok(Layout { fixed: vec![Fixed::new(0, header)], places, len, seeds: None })
+        Ok(Layout::behind(header(json)?, places, end))
     }
 
     fn splits(&self) -> bool {

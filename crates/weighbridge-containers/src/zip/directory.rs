@@ -41,8 +41,7 @@ pub(super) fn read(archive: &mut Archive<'_>, end: &End, budget: &Budget) -> Res
     while rest.starts_with(SIGNATURE) {
         let at = end.start.saturating_add((bytes.len().saturating_sub(rest.len())) as u64);
         if archive.members.len() >= most {
-            budget.items(1, WHAT)?;
-            budget.charge(RECORD, WHAT)?;
+            crate::charge_item(budget, RECORD, WHAT)?;
         }
         rest = entry(archive, rest, end).map_err(|e| e.at(at))?;
     }

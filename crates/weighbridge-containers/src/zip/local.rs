@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::input::{Input, range_of};
 use crate::text::shortened;
 
-use super::Method;
 use super::fields::{extra_field, u16_at, u32_at, u64_at};
+use super::{Member, Method, State};
 
 /// Opens every local header.
 pub(super) const SIGNATURE: &[u8; 4] = b"PK\x03\x04";
@@ -30,11 +30,8 @@ pub(super) const STREAMED: u16 = 0x0008;
 
 /// One local header.
 pub(super) struct Local {
-    pub(super) flags: u16,
-    pub(super) method: Method,
-    pub(super) crc: u32,
-    pub(super) compressed: u64,
-    pub(super) size: u64,
+    /// What it says of its member, but for the name.
+    pub(super) member: Member,
     pub(super) name: SmallVec<[u8; 96]>,
     extra_len: usize,
     /// Where the data starts.
@@ -54,35 +51,36 @@ impl Local {
             )
             .at(at));
         }
-        let len = usize::from(u16_at(fixed, 26));
-        let mut header = Self {
-            flags: u16_at(fixed, 6),
+        let member = Member {
+            name: 0..0,
+            name_len: u16_at(fixed, 26),
             method: Method(u16_at(fixed, 8)),
-            crc: u32_at(fixed, 14),
+            flags: u16_at(fixed, 6),
             compressed: u32_at(fixed, 18).into(),
             size: u32_at(fixed, 22).into(),
-            name: SmallVec::new(),
-            extra_len: usize::from(u16_at(fixed, 28)),
-            data: at,
+            crc: u32_at(fixed, 14),
+            header: at,
+            state: State::Whole,
         };
+        let (len, extra_len) = (usize::from(member.name_len), usize::from(u16_at(fixed, 28)));
         let from = at.saturating_add(FIXED as u64);
-        header.name = SmallVec::from_slice(peek(input, from, len, &mut buffer)?);
-        let rest = FIXED.saturating_add(len).saturating_add(header.extra_len);
-        header.data = at.saturating_add(rest as u64);
-        Ok(header)
+        let name = SmallVec::from_slice(peek(input, from, len, &mut buffer)?);
+        let rest = FIXED.saturating_add(len).saturating_add(extra_len);
+        Ok(Self { member, name, extra_len, data: at.saturating_add(rest as u64) })
     }
 
     /// Takes sizes too large for the fixed part from the zip64 field.
     pub(super) fn read_sizes(&mut self, input: &Input) -> Result<()> {
         const LARGE: u64 = u32::MAX as u64;
-        if self.size != LARGE && self.compressed != LARGE {
+        let member = &mut self.member;
+        if member.size != LARGE && member.compressed != LARGE {
             return Ok(());
         }
         let mut buffer = SmallVec::<[u8; 128]>::new();
         let from = self.data.saturating_sub(self.extra_len as u64);
         let extra = peek(input, from, self.extra_len, &mut buffer)?;
         let Some(mut wide) = extra_field(extra, 1) else { return Ok(()) };
-        for value in [&mut self.size, &mut self.compressed] {
+        for value in [&mut member.size, &mut member.compressed] {
             if *value == LARGE && wide.len() >= 8 {
                 *value = u64_at(wide, 0);
                 wide = wide.get(8..).unwrap_or_default();

@@ -37,24 +37,10 @@ pub(super) fn walk(archive: &mut Archive<'_>, len: u64, budget: &Budget) -> Resu
         if header.data > len || header.read_sizes(input).is_err() {
             break;
         }
-        budget.items(1, "the archive's members")?;
         let record = RECORD.saturating_add(header.name.len() as u64);
-        budget.charge(record, "the archive's members")?;
-        let end = extent(input, &mut header, len)?;
-        archive.push(
-            &header.name,
-            Member {
-                name: 0..0,
-                name_len: u16::try_from(header.name.len()).unwrap_or(u16::MAX),
-                method: header.method,
-                flags: header.flags,
-                compressed: header.compressed,
-                size: header.size,
-                crc: header.crc,
-                header: at,
-                state: if end.is_some() { State::Whole } else { State::Incomplete },
-            },
-        );
+        crate::charge_item(budget, record, "the archive's members")?;
+        let end = extent(input, &mut header.member, header.data, len)?;
+        archive.push(&header.name, header.member);
         let Some(end) = end else { break };
         at = end;
     }
@@ -78,19 +64,23 @@ fn note(archive: &mut Archive<'_>, at: u64, len: u64) {
 }
 
 /// Settles a member's sizes and returns where the next one starts; `None` if the file ends first.
-fn extent(input: &Input, header: &mut Local, len: u64) -> Result<Option<u64>> {
-    let streamed = header.flags & STREAMED != 0;
-    if streamed && header.compressed == 0 {
-        if let Some(found) = search(input, header.data, len)? {
-            (header.compressed, header.size) = (found.compressed, found.size);
+fn extent(input: &Input, member: &mut Member, data: u64, len: u64) -> Result<Option<u64>> {
+    let streamed = member.flags & STREAMED != 0;
+    let end = if streamed && member.compressed == 0 {
+        if let Some(found) = search(input, data, len)? {
+            (member.compressed, member.size) = (found.compressed, found.size);
             return Ok(Some(found.next));
         }
         // Unknown: what is here is all there is.
-        header.compressed = len.saturating_sub(header.data);
-        header.size = if header.method == super::Method::STORED { header.compressed } else { 0 };
-        return Ok(None);
+        member.compressed = len.saturating_sub(data);
+        member.size = if member.method == super::Method::STORED { member.compressed } else { 0 };
+        None
+    } else {
+        data.checked_add(member.compressed).filter(|&end| end <= len)
+    };
+    if end.is_none() {
+        member.state = State::Incomplete;
     }
-    let end = header.data.checked_add(header.compressed).filter(|&end| end <= len);
     Ok(end.map(|end| if streamed { after_descriptor(input, end) } else { end }))
 }
 
@@ -115,10 +105,8 @@ fn search(input: &Input, data: u64, len: u64) -> Result<Option<StreamedEnd>> {
     let mut scratch = Vec::new();
     let mut at = data;
     while at < len {
-        let step = match input.lent() {
-            Some(_) => usize::try_from(len.saturating_sub(at)).unwrap_or(CHUNK),
-            None => usize::try_from(len.saturating_sub(at)).unwrap_or(CHUNK).min(CHUNK),
-        };
+        let rest = usize::try_from(len.saturating_sub(at)).unwrap_or(CHUNK);
+        let step = if input.lent().is_some() { rest } else { rest.min(CHUNK) };
         let bytes = input.view(at, step, &mut scratch)?;
         if let Some(found) = search_chunk(bytes, at, data) {
             return Ok(Some(found));
@@ -133,22 +121,16 @@ fn search(input: &Input, data: u64, len: u64) -> Result<Option<StreamedEnd>> {
 }
 
 fn search_chunk(bytes: &[u8], at: u64, data: u64) -> Option<StreamedEnd> {
-    for found in memmem::find_iter(bytes, b"PK") {
-        let record = bytes.get(found..).unwrap_or_default();
+    memmem::find_iter(bytes, b"PK").find_map(|found| {
+        let (before, record) = bytes.split_at_checked(found)?;
         let place = at.saturating_add(found as u64);
         let distance = place.saturating_sub(data);
-        let fits = match record.get(..4).and_then(|s| <&[u8; 4]>::try_from(s).ok()) {
-            Some(DESCRIPTOR) => signed(record, place, distance),
-            Some(SIGNATURE | DIRECTORY) => {
-                unsigned(bytes.get(..found).unwrap_or_default(), place, distance)
-            }
+        match record.first_chunk()? {
+            DESCRIPTOR => signed(record, place, distance),
+            SIGNATURE | DIRECTORY => unsigned(before, place, distance),
             _ => None,
-        };
-        if fits.is_some() {
-            return fits;
         }
-    }
-    None
+    })
 }
 
 /// A descriptor with its signature. An empty member fits both forms, so what follows decides

@@ -6,14 +6,16 @@ use crate::dtype::{DType, StoredType};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Element(&'static Row);
 
+type Name = &'static str;
+
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     /// `torch.<name>`.
-    dtype: &'static str,
+    dtype: Name,
     /// The shorter name of some.
-    alias: &'static str,
+    alias: Name,
     /// `torch.<name>Storage`; new types have none.
-    storage: &'static str,
+    storage: Name,
     stored: Stored,
     /// Bytes of one element.
     bytes: u8,
@@ -22,20 +24,14 @@ struct Row {
 #[derive(Debug, PartialEq, Eq)]
 enum Stored {
     Plain(DType),
-    Opaque(&'static str),
+    Opaque(Name),
 }
 
-const fn plain(
-    dtype: &'static str,
-    alias: &'static str,
-    storage: &'static str,
-    stored: DType,
-    bytes: u8,
-) -> Row {
+const fn plain(dtype: Name, alias: Name, storage: Name, stored: DType, bytes: u8) -> Row {
     Row { dtype, alias, storage, stored: Stored::Plain(stored), bytes }
 }
 
-const fn opaque(dtype: &'static str, storage: &'static str, name: &'static str, bytes: u8) -> Row {
+const fn opaque(dtype: Name, storage: Name, name: Name, bytes: u8) -> Row {
     Row { dtype, alias: "", storage, stored: Stored::Opaque(name), bytes }
 }
 

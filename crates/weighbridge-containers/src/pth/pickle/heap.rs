@@ -101,6 +101,7 @@ pub(crate) struct Object {
 }
 
 /// Everything one pickle made.
+#[derive(Default)]
 pub(crate) struct Heap<'a> {
     bytes: &'a [u8],
     scratch: Vec<u8>,
@@ -141,15 +142,7 @@ fn number(len: usize) -> Result<u32> {
 
 impl<'a> Heap<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            scratch: Vec::new(),
-            nodes: Vec::new(),
-            pool: Vec::new(),
-            chunks: Vec::new(),
-            objects: Vec::new(),
-            globals: Vec::new(),
-        }
+        Self { bytes, ..Self::default() }
     }
 
     /// How many nodes there are.
@@ -188,14 +181,8 @@ impl<'a> Heap<'a> {
 
     pub(super) fn add_object(&mut self, class: Id, args: Id, budget: &Budget) -> Result<Id> {
         let index = number(self.objects.len())?;
-        let object = Object {
-            class,
-            args,
-            kwargs: None,
-            state: None,
-            items: Seq::EMPTY,
-            entries: Seq::EMPTY,
-        };
+        let (items, entries) = (Seq::EMPTY, Seq::EMPTY);
+        let object = Object { class, args, kwargs: None, state: None, items, entries };
         grow(&mut self.objects, object, budget)?;
         self.add(Node::Object(index), budget)
     }
@@ -208,8 +195,8 @@ impl<'a> Heap<'a> {
         self.globals.get(index as usize)
     }
 
-    pub(super) fn global_mut(&mut self, index: u32) -> Option<&mut Global> {
-        self.globals.get_mut(index as usize)
+    pub(super) fn globals_mut(&mut self) -> &mut [Global] {
+        &mut self.globals
     }
 
     pub(super) fn add_global(&mut self, global: Global, budget: &Budget) -> Result<Id> {
@@ -270,21 +257,24 @@ impl<'a> Heap<'a> {
         self.text(Span { start: span.start, len })
     }
 
-    /// The text of a node, when it is text.
-    pub(crate) fn text_of(&self, id: Id) -> Option<Cow<'_, str>> {
+    /// Where a text is, or a string of Python 2.
+    #[inline]
+    pub(crate) fn text_span(&self, id: Id) -> Option<Span> {
         match self.node(id) {
-            Node::Text(span) | Node::String(span) => Some(self.text(span)),
+            Node::Text(span) | Node::String(span) => Some(span),
             _ => None,
         }
+    }
+
+    /// The text of a node, when it is text.
+    pub(crate) fn text_of(&self, id: Id) -> Option<Cow<'_, str>> {
+        self.text_span(id).map(|span| self.text(span))
     }
 
     /// The bytes of a text or of a string of Python 2.
     #[inline]
     pub(crate) fn text_bytes(&self, id: Id) -> Option<&[u8]> {
-        match self.node(id) {
-            Node::Text(span) | Node::String(span) => Some(self.bytes(span)),
-            _ => None,
-        }
+        self.text_span(id).map(|span| self.bytes(span))
     }
 
     /// Whether a node is exactly this text.
@@ -297,20 +287,30 @@ impl<'a> Heap<'a> {
     #[inline]
     pub(crate) fn tuple(&self, id: Id) -> Option<&[Id]> {
         match self.node(id) {
-            Node::Tuple { start, len } => {
-                let start = start as usize;
-                self.pool.get(start..start.saturating_add(len as usize))
-            }
+            Node::Tuple { start, len } => self.pooled(start, len),
             _ => None,
         }
     }
 
     pub(super) fn add_tuple(&mut self, items: &[Id], budget: &Budget) -> Result<Id> {
+        let (start, len) = self.put(items, budget)?;
+        self.add(Node::Tuple { start, len }, budget)
+    }
+
+    /// Appends to the pool; gives the place and the number of the items there.
+    fn put(&mut self, items: &[Id], budget: &Budget) -> Result<(u32, u32)> {
         let (start, len) = (number(self.pool.len())?, number(items.len())?);
         for &item in items {
             grow(&mut self.pool, item, budget)?;
         }
-        self.add(Node::Tuple { start, len }, budget)
+        Ok((start, len))
+    }
+
+    /// Items in the pool.
+    #[inline]
+    fn pooled(&self, start: u32, len: u32) -> Option<&[Id]> {
+        let start = start as usize;
+        self.pool.get(start..start.saturating_add(len as usize))
     }
 
     /// Appends to a sequence.
@@ -318,10 +318,7 @@ impl<'a> Heap<'a> {
         if items.is_empty() {
             return Ok(seq);
         }
-        let (start, len) = (number(self.pool.len())?, number(items.len())?);
-        for &item in items {
-            grow(&mut self.pool, item, budget)?;
-        }
+        let (start, len) = self.put(items, budget)?;
         if let Some(last) = self.chunks.get_mut(seq.last as usize)
             && last.start.checked_add(last.len) == Some(start)
         {
@@ -344,14 +341,7 @@ impl<'a> Heap<'a> {
         let chunks = std::iter::successors(self.chunks.get(seq.first as usize), |chunk| {
             self.chunks.get(chunk.next as usize)
         });
-        chunks.flat_map(|chunk| {
-            let start = chunk.start as usize;
-            self.pool
-                .get(start..start.saturating_add(chunk.len as usize))
-                .unwrap_or_default()
-                .iter()
-                .copied()
-        })
+        chunks.flat_map(|chunk| self.pooled(chunk.start, chunk.len).unwrap_or_default()).copied()
     }
 
     /// The pairs of a sequence of keys and values in turn.
@@ -362,15 +352,15 @@ impl<'a> Heap<'a> {
 
     /// Steps over a "module" note of old PyTorch files to the class it is about.
     pub(crate) fn class_of(&self, id: Id) -> Option<&Global> {
+        let id = match self.node(id) {
+            Node::Persistent(note) => match self.tuple(note)? {
+                &[kind, class, ..] if self.is_text(kind, "module") => class,
+                _ => return None,
+            },
+            _ => id,
+        };
         match self.node(id) {
             Node::Global(index) => self.global(index),
-            Node::Persistent(note) => match self.tuple(note)? {
-                &[kind, class, ..] if self.is_text(kind, "module") => match self.node(class) {
-                    Node::Global(index) => self.global(index),
-                    _ => None,
-                },
-                _ => None,
-            },
             _ => None,
         }
     }

@@ -79,29 +79,55 @@ pub(crate) enum Rebuild {
 
 /// What one global means.
 pub(super) fn classify(module: &str, name: &str) -> Class {
-    let known = match module {
-        "torch._utils" | "torch._tensor" | "torch.tensor" => rebuild(name).map(Class::Rebuild),
-        "collections" => collection(name),
-        "torch.storage" if name == "_load_from_bytes" => Some(Class::Nested),
-        "torch" | "torch.cuda" | "torch.storage" | "torch.sparse" => torch(name),
-        "builtins" | "__builtin__" if !wrappers::is_wrapper(module, name) => builtin(name),
-        "torch.nn.parameter" => parameter(name),
-        "torch.autograd.variable" if name == "Variable" => Some(Class::Rebuild(Rebuild::First)),
-        "copyreg" | "copy_reg" if name == "_reconstructor" => Some(Class::Reconstructor),
-        "_codecs" if name == "encode" => Some(Class::Encode),
-        "torch.serialization" if name == "_get_layout" => Some(Class::Inert),
-        "torch.jit._pickle" => script(name),
-        "torch._C" if name == "_VariableFunctionsClass" => Some(Class::Inert),
-        _ if module.starts_with("numpy") => numpy(module, name),
-        _ if wrappers::is_wrapper(module, name) => Some(Class::Wrapper),
-        _ => None,
-    };
-    match known {
+    match known(module, name) {
         Some(class) => class,
+        None if wrappers::is_wrapper(module, name) => Class::Wrapper,
         None if danger::is_dangerous(module, name) => Class::Dangerous,
         None if is_code_free(module) && is_own(name) => Class::Inert,
         None => Class::Unknown,
     }
+}
+
+fn known(module: &str, name: &str) -> Option<Class> {
+    const NUMBERS: &[&str] = names! {
+        float16, float32, float64, longdouble, int8, int16, int32, int64, uint8, uint16, uint32,
+        uint64, bool_, bool, complex64, complex128, str_,
+    };
+    Some(match (module, name) {
+        ("torch._utils" | "torch._tensor" | "torch.tensor", _) => Class::Rebuild(rebuild(name)?),
+        ("torch.storage", "_load_from_bytes") => Class::Nested,
+        ("torch" | "torch.cuda" | "torch.storage" | "torch.sparse", _) => return torch(name),
+        ("torch.nn.parameter", "Parameter" | "Buffer") => Class::Rebuild(Rebuild::First),
+        ("torch.nn.parameter", "UninitializedParameter" | "UninitializedBuffer") => {
+            Class::Rebuild(Rebuild::Uninitialized)
+        }
+        ("torch.autograd.variable", "Variable") => Class::Rebuild(Rebuild::First),
+        ("torch.serialization", "_get_layout") => Class::Inert,
+        (
+            "torch.jit._pickle",
+            "build_intlist" | "build_tensorlist" | "build_doublelist" | "build_boollist"
+            | "restore_type_tag",
+        ) => Class::List,
+        ("torch.jit._pickle", "build_tensor_from_id") => Class::Inert,
+        ("torch._C", "_VariableFunctionsClass") => Class::Inert,
+        ("collections", "OrderedDict" | "defaultdict" | "Counter") => Class::Dict,
+        ("collections", "deque") => Class::List,
+        ("builtins" | "__builtin__", _) => builtin(name)?,
+        ("copyreg" | "copy_reg", "_reconstructor") => Class::Reconstructor,
+        ("_codecs", "encode") => Class::Encode,
+        ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct") => Class::Array,
+        ("numpy.core.multiarray" | "numpy._core.multiarray", "scalar") => Class::Scalar,
+        ("numpy.core.numeric" | "numpy._core.numeric", "_frombuffer") => Class::ArrayOverBuffer,
+        ("numpy", "ndarray") => Class::Inert,
+        ("numpy", "dtype") => Class::ArrayType,
+        ("numpy", _) if NUMBERS.contains(&name) => Class::Inert,
+        ("numpy.dtypes", _) if name.ends_with("DType") && !name.contains('.') => Class::Inert,
+        ("numpy.random._pickle", _) if name.starts_with("__") && name.ends_with("_ctor") => {
+            Class::Inert
+        }
+        ("numpy.random._mt19937", "MT19937") | ("numpy.random._pcg64", "PCG64") => Class::Inert,
+        _ => return None,
+    })
 }
 
 /// Classes of torch itself that hold values and do nothing when they are made, and the classes
@@ -137,46 +163,13 @@ fn rebuild(name: &str) -> Option<Rebuild> {
     })
 }
 
-fn parameter(name: &str) -> Option<Class> {
-    match name {
-        "Parameter" | "Buffer" => Some(Class::Rebuild(Rebuild::First)),
-        "UninitializedParameter" | "UninitializedBuffer" => {
-            Some(Class::Rebuild(Rebuild::Uninitialized))
-        }
-        _ => None,
-    }
-}
-
-fn collection(name: &str) -> Option<Class> {
-    match name {
-        "OrderedDict" | "defaultdict" | "Counter" => Some(Class::Dict),
-        "deque" => Some(Class::List),
-        _ => None,
-    }
-}
-
 fn torch(name: &str) -> Option<Class> {
-    const FIXED: [&str; 19] = [
-        "Tensor",
-        "Generator",
-        "strided",
-        "sparse_coo",
-        "sparse_csr",
-        "sparse_csc",
-        "sparse_bsr",
-        "sparse_bsc",
-        "_mkldnn",
-        "jagged",
-        "per_tensor_affine",
-        "per_channel_affine",
-        "per_tensor_symmetric",
-        "per_channel_symmetric",
-        "per_channel_affine_float_qparams",
-        "contiguous_format",
-        "channels_last",
-        "channels_last_3d",
-        "preserve_format",
-    ];
+    const FIXED: &[&str] = names! {
+        Tensor, Generator, strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc,
+        _mkldnn, jagged, per_tensor_affine, per_channel_affine, per_tensor_symmetric,
+        per_channel_symmetric, per_channel_affine_float_qparams, contiguous_format, channels_last,
+        channels_last_3d, preserve_format,
+    };
     if let Some(kind) = name.strip_suffix("Storage") {
         return match kind {
             "Untyped" | "_Untyped" => Some(Class::Storage(None)),
@@ -196,64 +189,15 @@ fn torch(name: &str) -> Option<Class> {
 }
 
 fn builtin(name: &str) -> Option<Class> {
-    match name {
-        "dict" => Some(Class::Dict),
-        "list" | "tuple" | "set" | "frozenset" => Some(Class::List),
-        "bytes" | "bytearray" => Some(Class::Bytes),
+    Some(match name {
+        "dict" => Class::Dict,
+        "list" | "tuple" | "set" | "frozenset" => Class::List,
+        "bytes" | "bytearray" => Class::Bytes,
         "slice" | "complex" | "int" | "float" | "str" | "bool" | "object" | "long" | "unicode"
-        | "range" | "xrange" | "Ellipsis" | "NotImplemented" | "NoneType" => Some(Class::Inert),
-        "getattr" => Some(Class::GetAttr),
-        _ => None,
-    }
-}
-
-fn script(name: &str) -> Option<Class> {
-    match name {
-        "build_intlist" | "build_tensorlist" | "build_doublelist" | "build_boollist"
-        | "restore_type_tag" => Some(Class::List),
-        "build_tensor_from_id" => Some(Class::Inert),
-        _ => None,
-    }
-}
-
-fn numpy(module: &str, name: &str) -> Option<Class> {
-    const NUMBERS: [&str; 17] = [
-        "float16",
-        "float32",
-        "float64",
-        "longdouble",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "bool_",
-        "bool",
-        "complex64",
-        "complex128",
-        "str_",
-    ];
-    match (module, name) {
-        ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct") => Some(Class::Array),
-        ("numpy.core.multiarray" | "numpy._core.multiarray", "scalar") => Some(Class::Scalar),
-        ("numpy.core.numeric" | "numpy._core.numeric", "_frombuffer") => {
-            Some(Class::ArrayOverBuffer)
-        }
-        ("numpy", "ndarray") => Some(Class::Inert),
-        ("numpy", "dtype") => Some(Class::ArrayType),
-        ("numpy", _) if NUMBERS.contains(&name) => Some(Class::Inert),
-        ("numpy.dtypes", _) if name.ends_with("DType") && !name.contains('.') => Some(Class::Inert),
-        ("numpy.random._pickle", _) if name.starts_with("__") && name.ends_with("_ctor") => {
-            Some(Class::Inert)
-        }
-        ("numpy.random._mt19937", "MT19937") | ("numpy.random._pcg64", "PCG64") => {
-            Some(Class::Inert)
-        }
-        _ => None,
-    }
+        | "range" | "xrange" | "Ellipsis" | "NotImplemented" | "NoneType" => Class::Inert,
+        "getattr" => Class::GetAttr,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

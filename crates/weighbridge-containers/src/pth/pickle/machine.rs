@@ -113,7 +113,7 @@ impl<'a> Machine<'a, '_> {
                 self.push(Node::Text(span))
             }
             MARK => {
-                let height = self.height();
+                let height = u32::try_from(self.stack.len()).unwrap_or(u32::MAX);
                 grow(&mut self.marks, height, self.budget)
             }
             NONE => self.push(Node::None),
@@ -204,10 +204,6 @@ impl<'a> Machine<'a, '_> {
     }
 
     // ---- stack
-
-    fn height(&self) -> u32 {
-        u32::try_from(self.stack.len()).unwrap_or(u32::MAX)
-    }
 
     /// How high the stack was at the innermost mark: nothing below may be popped.
     pub(super) fn mark_height(&self) -> usize {

@@ -42,10 +42,9 @@ impl Machine<'_, '_> {
     }
 
     fn spelled(&self, id: Id) -> Result<Span> {
-        match self.heap.node(id) {
-            Node::Text(span) | Node::String(span) => Ok(span),
-            _ => Err(Error::malformed("a global is named by something that is not text")),
-        }
+        self.heap
+            .text_span(id)
+            .ok_or_else(|| Error::malformed("a global is named by something that is not text"))
     }
 
     pub(super) fn name_global(&mut self, module: Span, name: Span) -> Result<Id> {
@@ -60,10 +59,10 @@ impl Machine<'_, '_> {
     /// Text may be long and used often, so its length is asked for first.
     fn classify(&self, module: Span, name: Span) -> Class {
         let heap = &self.heap;
-        match [module, name].iter().any(|&span| heap.bytes(span).len() > known::LONGEST) {
-            true => Class::Dangerous,
-            false => known::classify(&heap.text(module), &heap.text(name)),
+        if [module, name].iter().any(|&span| heap.bytes(span).len() > known::LONGEST) {
+            return Class::Dangerous;
         }
+        known::classify(&heap.text(module), &heap.text(name))
     }
 
     pub(super) fn class(&self, id: Id) -> Option<Class> {
@@ -78,9 +77,7 @@ impl Machine<'_, '_> {
     /// detour, if class and attribute together are not dangerous either.
     pub(super) fn spells_a_name(&self, args: Id) -> bool {
         let Some(&[target, attribute]) = self.heap.tuple(args) else { return false };
-        let (Node::Text(attribute) | Node::String(attribute)) = self.heap.node(attribute) else {
-            return false;
-        };
+        let Some(attribute) = self.heap.text_span(attribute) else { return false };
         let Some(global) = self.class_behind(target) else { return false };
         if self.heap.bytes(attribute).len() > known::LONGEST
             || matches!(global.class, Class::Dangerous | Class::GetAttr)
@@ -112,13 +109,8 @@ impl Machine<'_, '_> {
     /// `getattr` is harmless only if every time it was pushed it was then called harmlessly.
     pub(super) fn settle_attributes(&mut self) {
         let class = if self.attribute_uses == 0 { Class::Inert } else { Class::Dangerous };
-        for index in 0..self.heap.globals().len() {
-            let index = u32::try_from(index).unwrap_or(u32::MAX);
-            if let Some(global) = self.heap.global_mut(index)
-                && global.class == Class::GetAttr
-            {
-                global.class = class;
-            }
+        for global in self.heap.globals_mut().iter_mut().filter(|g| g.class == Class::GetAttr) {
+            global.class = class;
         }
     }
 }

@@ -53,33 +53,25 @@ impl Machine<'_, '_> {
         let items = self.stack.get(from..).unwrap_or_default();
         let keyed = matches!(op, SETITEM | SETITEMS);
         let (heap, budget) = (&mut self.heap, self.budget);
-        match heap.node(target) {
-            Node::List(seq) if !keyed => {
-                let seq = heap.extend(seq, items, budget)?;
-                heap.replace(target, Node::List(seq));
-            }
-            Node::Set(seq) if !keyed => {
-                let seq = heap.extend(seq, items, budget)?;
-                heap.replace(target, Node::Set(seq));
-            }
-            Node::Dict(seq) if keyed => {
-                let seq = heap.extend(seq, items, budget)?;
-                heap.replace(target, Node::Dict(seq));
-            }
-            Node::Object(_) => {
+        let filled = match heap.node(target) {
+            Node::List(seq) if !keyed => Node::List(heap.extend(seq, items, budget)?),
+            Node::Set(seq) if !keyed => Node::Set(heap.extend(seq, items, budget)?),
+            Node::Dict(seq) if keyed => Node::Dict(heap.extend(seq, items, budget)?),
+            same @ Node::Object(_) => {
                 let Some(&object) = heap.object(target) else { return Err(cut_short()) };
                 let seq = if keyed { object.entries } else { object.items };
                 let seq = heap.extend(seq, items, budget)?;
                 if let Some(object) = heap.object_mut(target) {
                     *(if keyed { &mut object.entries } else { &mut object.items }) = seq;
                 }
+                same
             }
             _ => {
-                return Err(Error::malformed(
-                    "the pickle adds items to an object that cannot hold any",
-                ));
+                let why = "the pickle adds items to an object that cannot hold any";
+                return Err(Error::malformed(why));
             }
-        }
+        };
+        heap.replace(target, filled);
         self.stack.truncate(from);
         Ok(())
     }
@@ -95,37 +87,37 @@ impl Machine<'_, '_> {
             }
             return Ok(());
         }
-        let mut kwargs = None;
+        let kwargs = if op == NEWOBJ_EX { Some(self.pop()?) } else { None };
         let (class, args) = match op {
-            REDUCE | NEWOBJ => {
-                let args = self.pop()?;
-                (self.pop()?, args)
-            }
-            NEWOBJ_EX => {
-                kwargs = Some(self.pop()?);
+            REDUCE | NEWOBJ | NEWOBJ_EX => {
                 let args = self.pop()?;
                 (self.pop()?, args)
             }
             OBJ => {
                 let from = self.unmark()?;
-                let Some((&class, args)) = self.stack.get(from..).unwrap_or_default().split_first()
-                else {
+                let Some(&class) = self.stack.get(from) else {
                     return Err(Error::malformed("the pickle makes an object without a class"));
                 };
-                let args = self.heap.add_tuple(args, self.budget)?;
+                let args = self.tuple_from(from.saturating_add(1))?;
                 self.stack.truncate(from);
                 (class, args)
             }
             _ => {
                 let (module, name) = (self.line()?, self.line()?);
                 let from = self.unmark()?;
-                let items = self.stack.get(from..).unwrap_or_default();
-                let args = self.heap.add_tuple(items, self.budget)?;
-                self.stack.truncate(from);
+                let args = self.tuple_from(from)?;
                 (self.name_global(module, name)?, args)
             }
         };
         self.make(class, args, kwargs)
+    }
+
+    /// Takes what is above a height off the stack, as a tuple.
+    fn tuple_from(&mut self, from: usize) -> Result<Id> {
+        let items = self.stack.get(from..).unwrap_or_default();
+        let id = self.heap.add_tuple(items, self.budget)?;
+        self.stack.truncate(from);
+        Ok(id)
     }
 
     fn make(&mut self, class: Id, args: Id, kwargs: Option<Id>) -> Result<()> {

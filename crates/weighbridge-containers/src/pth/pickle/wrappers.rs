@@ -10,24 +10,12 @@ use super::known::Class;
 use crate::text::shortened;
 
 /// Functions whose first argument is what they call.
-const WRAPPERS: [&str; 16] = [
-    "_functools.partial",
-    "_functools.reduce",
-    "builtins.filter",
-    "builtins.map",
-    "functools.partial",
-    "functools.partialmethod",
-    "functools.reduce",
-    "itertools.dropwhile",
-    "itertools.filterfalse",
-    "itertools.imap",
-    "itertools.starmap",
-    "itertools.takewhile",
-    "operator.attrgetter",
-    "operator.methodcaller",
-    "_operator.attrgetter",
-    "_operator.methodcaller",
-];
+const WRAPPERS: &[&str] = names! {
+    _functools.partial, _functools.reduce, builtins.filter, builtins.map, functools.partial,
+    functools.partialmethod, functools.reduce, itertools.dropwhile, itertools.filterfalse,
+    itertools.imap, itertools.starmap, itertools.takewhile, operator.attrgetter,
+    operator.methodcaller, _operator.attrgetter, _operator.methodcaller,
+};
 
 /// Wrappers in wrappers; what goes deeper hides something.
 const MAX_NESTING: usize = 4;
@@ -63,43 +51,31 @@ fn wrapped_within(heap: &Heap<'_>, object: &Object, nesting: usize) -> Vec<Wrapp
     let mut all = Vec::new();
     let from = [Some(object.args), object.state].into_iter().flatten().filter_map(first);
     for id in from {
-        match heap.node(id) {
-            Node::Object(_) => match heap.object(id) {
-                Some(inner) if is_call_of_wrapper(heap, inner) => match nesting.checked_sub(1) {
-                    Some(rest) => all.extend(wrapped_within(heap, inner, rest)),
-                    None => all.push(Wrapped {
-                        what: "many of its like".to_owned(),
-                        class: Class::Dangerous,
-                    }),
-                },
-                _ => all.push(Wrapped {
-                    what: "the result of a call".to_owned(),
-                    class: Class::Unknown,
-                }),
+        let is_wrapper = |inner: &&Object| heap.class(inner.class) == Some(Class::Wrapper);
+        let (what, class) = match heap.node(id) {
+            Node::Object(_) => match (heap.object(id).filter(is_wrapper), nesting.checked_sub(1)) {
+                (Some(inner), Some(rest)) => {
+                    all.extend(wrapped_within(heap, inner, rest));
+                    continue;
+                }
+                (Some(_), None) => ("many of its like".to_owned(), Class::Dangerous),
+                (None, _) => ("the result of a call".to_owned(), Class::Unknown),
             },
             Node::Text(span) | Node::String(span) => {
                 let name = shortened(&heap.text_start(span, 500), MOST_NAME);
-                all.push(Wrapped { what: format!("'{name}'"), class: Class::Unknown });
+                (format!("'{name}'"), Class::Unknown)
             }
             _ => match heap.class_of(id) {
-                Some(global) => {
-                    all.push(Wrapped { what: heap.path_of(global), class: global.class });
-                }
-                None => {
-                    let what = "something that is no function".to_owned();
-                    all.push(Wrapped { what, class: Class::Unknown });
-                }
+                Some(global) => (heap.path_of(global), global.class),
+                None => ("something that is no function".to_owned(), Class::Unknown),
             },
-        }
+        };
+        all.push(Wrapped { what, class });
     }
     for one in all.iter_mut().filter(|_| hides) {
         one.class = Class::Dangerous;
     }
     all
-}
-
-fn is_call_of_wrapper(heap: &Heap<'_>, object: &Object) -> bool {
-    heap.class(object.class) == Some(Class::Wrapper)
 }
 
 #[cfg(test)]
