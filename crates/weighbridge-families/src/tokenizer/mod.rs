@@ -32,7 +32,7 @@ use serde_json::{Value as Json, json};
 
 use crate::catalog::Value;
 use crate::error::Result;
-use entries::Entries;
+pub(crate) use entries::Entries;
 use files::Files;
 use special::{Beyond, Special};
 use token_type::TokenType;
