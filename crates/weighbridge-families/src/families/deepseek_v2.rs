@@ -40,26 +40,27 @@ pub(super) const LATENT_BACK: Back = Back {
         ("expert_shared_count", "n_shared_experts"),
     ],
     fixed: &[
-        ("q_lora_rank", Fixed::Made(latent_queries)),
-        ("qk_nope_head_dim", Fixed::Made(keys_not_rotated)),
-        ("head_dim", Fixed::Made(|_, config| config.get("qk_rope_head_dim").cloned())),
-        ("norm_topk_prob", Fixed::Made(weights_are_normalized)),
-        ("scoring_func", Fixed::Made(scoring)),
-        ("topk_method", Fixed::Made(choosing)),
-        ("rope_scaling", Fixed::Made(with_scale_of_attention)),
+        ("q_lora_rank", latent_queries),
+        ("qk_nope_head_dim", keys_not_rotated),
+        ("head_dim", |_, config| config.get("qk_rope_head_dim").cloned()),
+        ("norm_topk_prob", weights_are_normalized),
+        ("scoring_func", scoring),
+        ("topk_method", choosing),
+        ("rope_scaling", with_scale_of_attention),
     ],
     untold: &["mscale", "num_nextn_predict_layers"],
     ..BACK
 };
 
 const KEYS: &[Entry] = &[
-    ("attention.head_count_kv", Count, Made(one)),
+    // The one head of keys that this attention has when its keys are not made.
+    ("attention.head_count_kv", Count, Made(|_| Some(1.into()))),
     ("leading_dense_block_count", Count, Made(dense_layers)),
     VOCABULARY,
     ("attention.q_lora_rank", Count, Any(&["q_lora_rank"])),
-    ("attention.kv_lora_rank", Count, Made(latent_length)),
+    ("attention.kv_lora_rank", Count, Made(|settings| Some(latent(settings).into()))),
     ("attention.key_length", Count, MadeOf("qk_rope_head_dim", latent_key_length)),
-    ("attention.value_length", Count, Made(latent_length)),
+    ("attention.value_length", Count, Made(|settings| Some(latent(settings).into()))),
     ("attention.key_length_mla", Count, MadeOf("qk_nope_head_dim", made_key_length)),
     ("attention.value_length_mla", Count, Needed(&["v_head_dim"])),
     ("expert_feed_forward_length", Count, Needed(&["moe_intermediate_size", "intermediate_size"])),
@@ -71,28 +72,18 @@ const KEYS: &[Entry] = &[
     ("rope.scaling.yarn_log_multiplier", Number, Made(yarn_multiplier)),
 ];
 
-/// The one head of keys that DeepSeek's attention has when its keys are not made.
-fn one(_: &Settings) -> Option<Json> {
-    Some(1.into())
-}
-
 /// How many layers come before the first with experts.
 fn dense_layers(settings: &Settings) -> Option<Json> {
-    let has_experts = settings.find(&["n_routed_experts"]).is_some();
     let said = settings.find(&["first_k_dense_replace"]).cloned();
-    match has_experts {
-        true => said.or_else(|| Some(0.into())),
-        false => said.or_else(|| settings.find(&["num_hidden_layers"]).cloned()),
-    }
-}
-
-fn latent(settings: &Settings) -> u64 {
-    settings.count("kv_lora_rank").unwrap_or(512)
+    said.or_else(|| match settings.find(&["n_routed_experts"]) {
+        Some(_) => Some(0.into()),
+        None => settings.find(&["num_hidden_layers"]).cloned(),
+    })
 }
 
 /// The length of the vector that keys and values are made from.
-fn latent_length(settings: &Settings) -> Option<Json> {
-    Some(latent(settings).into())
+fn latent(settings: &Settings) -> u64 {
+    settings.count("kv_lora_rank").unwrap_or(512)
 }
 
 /// The same with what is rotated.

@@ -40,8 +40,9 @@ pub(super) const KEYS: &[Entry] = &[
 /// which it knows by its layers, what the heads make of the hidden size.
 pub(super) fn attention_scale(config: &Config, largest: u64) -> Option<Json> {
     let count = |key: &str| config.get(key).and_then(Json::as_u64);
-    match count("num_hidden_layers") == Some(largest) {
-        true => count("hidden_size")?.checked_div(count("num_attention_heads")?).map(Json::from),
-        false => count("head_dim").map(Json::from),
-    }
+    let scale = match count("num_hidden_layers") == Some(largest) {
+        true => count("hidden_size")?.checked_div(count("num_attention_heads")?),
+        false => count("head_dim"),
+    };
+    scale.map(Json::from)
 }

@@ -23,7 +23,7 @@ pub(super) const GEMMA2: Family = Family {
     tokenizer: Tokenizer::Pieces(None),
     back: Some(Back {
         flags: ATTENTION_BIAS,
-        fixed: &[("query_pre_attn_scalar", Fixed::Made(|_, config| attention_scale(config, 46)))],
+        fixed: &[("query_pre_attn_scalar", |_, config| attention_scale(config, 46))],
         untold: &["query_pre_attn_scalar"],
         ..BACK
     }),

@@ -26,7 +26,7 @@ pub(super) const GEMMA3: Family = Family {
             ("attention.sliding_window", "sliding_window"),
         ],
         flags: ATTENTION_BIAS,
-        fixed: &[("query_pre_attn_scalar", Fixed::Made(|_, config| attention_scale(config, 62)))],
+        fixed: &[("query_pre_attn_scalar", |_, config| attention_scale(config, 62))],
         untold: &["query_pre_attn_scalar"],
         ..BACK
     }),

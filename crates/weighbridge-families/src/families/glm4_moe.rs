@@ -41,7 +41,7 @@ pub(super) const GLM4_MOE: Family = Family {
             ("attention_bias", &[Q, K, V]),
             ("use_qk_norm", &["blk.#.attn_q_norm.weight", "blk.#.attn_k_norm.weight"]),
         ],
-        fixed: &[("num_hidden_layers", Fixed::Made(layers_of_the_model))],
+        fixed: &[("num_hidden_layers", layers_of_the_model)],
         ..BACK
     }),
     ..DECODER
@@ -54,7 +54,8 @@ const KEYS: &[Entry] = &[
     ("expert_feed_forward_length", Count, Any(&["moe_intermediate_size"])),
     ("expert_shared_count", Count, Any(&["n_shared_experts"])),
     ("leading_dense_block_count", Count, Any(&["first_k_dense_replace"])),
-    ("expert_gating_func", Count, Made(sigmoid)),
+    // Sigmoid, whatever the config says.
+    ("expert_gating_func", Count, Made(|_| Some(2.into()))),
     ("expert_weights_scale", Number, Any(&["routed_scaling_factor"])),
     ("expert_weights_norm", Flag, Any(&["norm_topk_prob"])),
     ("nextn_predict_layers", Count, Any(&["num_nextn_predict_layers"])),

@@ -35,7 +35,7 @@ pub(super) const GPT_OSS: Family = Family {
             ("", &["blk.#.ffn_gate_exps.bias", "blk.#.ffn_up_exps.bias"]),
             ("", &["blk.#.ffn_down_exps.bias"]),
         ],
-        fixed: &[("rope_scaling", Fixed::Made(not_truncated))],
+        fixed: &[("rope_scaling", not_truncated)],
         untold: &["layer_types", "swiglu_limit"],
         ..BACK
     }),

@@ -16,7 +16,7 @@ pub(super) const MISTRAL: Family = Family {
     back: Some(Back {
         is: is_mistral,
         // The class would take a window, which the file does not have.
-        fixed: &[("sliding_window", Fixed::Null)],
+        fixed: &[("sliding_window", |_, _| Some(Json::Null))],
         untold: &["sliding_window"],
         ..BACK
     }),

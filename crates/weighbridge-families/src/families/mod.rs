@@ -7,46 +7,13 @@
 use serde_json::Value as Json;
 
 mod about;
-mod bert;
 mod blocks;
-mod cohere;
-mod cohere2;
-mod deepseek_v2;
-mod deepseek_v3;
 mod defaults;
 mod family;
-mod gemma;
-mod gemma2;
-mod gemma3;
-mod glm4;
-mod glm4_moe;
-mod gpt2;
-mod gpt_oss;
-mod granite;
-mod llama;
-mod llama4;
-mod mistral;
-mod mixtral;
-mod nemotron;
-mod nomic_bert;
-mod olmo2;
-mod olmo3;
-mod phi3;
-mod qwen2;
-mod qwen2_moe;
-mod qwen3;
-mod qwen3_5;
-mod qwen3_5_moe;
-mod qwen3_moe;
-mod roberta;
 mod settings;
-mod smollm3;
-mod stablelm;
-mod starcoder2;
 #[cfg(test)]
 mod tokenizers;
 mod told;
-mod xlm_roberta;
 
 pub use about::{About, Parameters};
 pub(crate) use blocks::*;
@@ -55,9 +22,18 @@ pub(crate) use settings::whole;
 pub use told::{Ask, Told};
 pub(crate) use told::{as_json, in_any_layer, in_first_layer};
 
-/// Every family that is known. Of those with one architecture, the ones that files tell by more come
-/// first.
-pub(crate) static FAMILIES: &[Family] = &[
+/// The families, one line each: its file, and its name there.
+macro_rules! families {
+    ($($file:ident::$family:ident,)*) => {
+        $(mod $file;)*
+
+        /// Every family that is known.
+        pub(crate) static FAMILIES: &[Family] = &[$($file::$family),*];
+    };
+}
+
+// Of those with one architecture, the ones that files tell by more come first.
+families! {
     mixtral::MIXTRAL,
     mistral::MISTRAL,
     llama::LLAMA,
@@ -91,7 +67,7 @@ pub(crate) static FAMILIES: &[Family] = &[
     roberta::ROBERTA,
     xlm_roberta::XLM_ROBERTA,
     nomic_bert::NOMIC_BERT,
-];
+}
 
 /// Further models whose weights mlx-lm 0.32.2 takes as transformers saves them, by their `model_type`.
 #[rustfmt::skip]

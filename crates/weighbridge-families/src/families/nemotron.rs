@@ -23,7 +23,7 @@ pub(super) const NEMOTRON: Family = Family {
             ("mlp_bias", &[UP, DOWN]),
             ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
         ],
-        fixed: &[("partial_rotary_factor", Fixed::Made(rotated_part))],
+        fixed: &[("partial_rotary_factor", rotated_part)],
         ..BACK
     }),
     mlx: true,

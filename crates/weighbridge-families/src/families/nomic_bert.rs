@@ -1,5 +1,7 @@
 //! Nomic's encoders.
 
+use serde_json::json;
+
 use super::bert::BERT;
 use super::family::*;
 
@@ -45,39 +47,30 @@ fn context(settings: &Settings) -> Option<Json> {
     })
 }
 
-/// What has to be so in a config of Nomic's: readers know no other models of that name.
-const NEEDED: [(&str, Json); 9] = [
-    ("causal", Json::Bool(false)),
-    ("qkv_proj_bias", Json::Bool(false)),
-    ("mlp_fc1_bias", Json::Bool(false)),
-    ("mlp_fc2_bias", Json::Bool(false)),
-    ("prenorm", Json::Bool(false)),
-    ("rotary_emb_interleaved", Json::Bool(false)),
-    ("rotary_emb_scale_base", Json::Null),
-    ("moe_every_n_layers", Json::Null),
-    ("num_experts", Json::Null),
-];
-
-/// Refuses models of Nomic's that readers would take for another one.
+/// Refuses models of Nomic's that readers would take for another one: they know no others of that name.
 fn check(settings: &Settings, _: &About<'_>) -> Result<()> {
-    let refused = |key: &str, value: &Json| {
-        let shown = crate::text::escaped(&value.to_string()).into_owned();
-        let message = format!("a nomic_bert model with `{key}` {shown} is not converted into GGUF");
-        Err(Error::unsupported(message))
-    };
-    for (key, wanted) in &NEEDED {
+    let needed = [
+        ("causal", json!(false)),
+        ("qkv_proj_bias", json!(false)),
+        ("mlp_fc1_bias", json!(false)),
+        ("mlp_fc2_bias", json!(false)),
+        ("prenorm", json!(false)),
+        ("rotary_emb_interleaved", json!(false)),
+        ("rotary_emb_scale_base", Json::Null),
+        ("moe_every_n_layers", Json::Null),
+        ("num_experts", Json::Null),
+        ("rotary_emb_fraction", json!(1.0)),
+        ("activation_function", json!("swiglu")),
+    ];
+    for (key, wanted) in &needed {
         let value = settings.find(&[*key]).unwrap_or(&Json::Null);
         let is_none = wanted.is_null() && (value == 0 || value == false);
-        if value != wanted && !is_none {
-            return refused(key, value);
+        let is_number = wanted.is_number() && value.as_f64() == wanted.as_f64();
+        if value != wanted && !is_none && !is_number {
+            let value = crate::text::escaped(&value.to_string()).into_owned();
+            let what = format!("a nomic_bert model with `{key}` {value}");
+            return Err(Error::unsupported(format!("{what} is not converted into GGUF")));
         }
     }
-    let value = |key: &str| settings.find(&[key]).cloned().unwrap_or_default();
-    if value("rotary_emb_fraction").as_f64() != Some(1.0) {
-        return refused("rotary_emb_fraction", &value("rotary_emb_fraction"));
-    }
-    match value("activation_function") {
-        activation if activation == "swiglu" => Ok(()),
-        other => refused("activation_function", &other),
-    }
+    Ok(())
 }

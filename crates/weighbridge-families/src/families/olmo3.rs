@@ -17,7 +17,7 @@ pub(super) const OLMO3: Family = Family {
     back: Some(Back {
         is: |told| told.own("attention.sliding_window").is_some(),
         flags: ATTENTION_BIAS,
-        fixed: &[("layer_types", Fixed::Made(layers_with_windows))],
+        fixed: &[("layer_types", layers_with_windows)],
         ..BACK
     }),
     ..OLMO2

@@ -47,10 +47,7 @@ fn attention_factor(settings: &Settings) -> Option<Json> {
     settings.rope(&["long_factor"])?;
     let original = settings.rope(&["original_max_position_embeddings"])?.as_f64()?;
     let scale = settings.count("max_position_embeddings")? as f64 / original;
-    let factor = match scale > 1.0 {
-        true => (1.0 + scale.ln() / original.ln()).sqrt(),
-        false => 1.0,
-    };
+    let factor = if scale > 1.0 { (1.0 + scale.ln() / original.ln()).sqrt() } else { 1.0 };
     Some(factor.into())
 }
 

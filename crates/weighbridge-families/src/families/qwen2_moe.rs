@@ -23,8 +23,8 @@ pub(super) const QWEN2_MOE: Family = Family {
     back: Some(Back {
         flags: &[("qkv_bias", &[Q, K, V])],
         fixed: &[
-            ("norm_topk_prob", Fixed::Flag(false)),
-            ("mlp_only_layers", Fixed::Made(layers_without_experts)),
+            ("norm_topk_prob", |_, _| Some(false.into())),
+            ("mlp_only_layers", layers_without_experts),
         ],
         untold: &["norm_topk_prob"],
         ..BACK

@@ -22,8 +22,8 @@ pub(super) const QWEN3_MOE: Family = Family {
     back: Some(Back {
         flags: ATTENTION_BIAS,
         fixed: &[
-            ("norm_topk_prob", Fixed::Flag(true)),
-            ("mlp_only_layers", Fixed::Made(layers_without_experts)),
+            ("norm_topk_prob", |_, _| Some(true.into())),
+            ("mlp_only_layers", layers_without_experts),
         ],
         untold: &["norm_topk_prob"],
         ..BACK

@@ -5,7 +5,9 @@ use serde_json::Value as Json;
 use super::Side;
 use super::linear::Linear;
 use crate::catalog::Value;
+use crate::error::{Error, Remedy, Result};
 use crate::families::{Family, called, embeddings};
+use crate::text::escaped;
 
 /// Whose naming a model follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +83,28 @@ impl Facts {
             tied: tied(side),
         }
     }
-}
 
-impl Facts {
+    /// The family that names are translated by, if they are the wanted ones. Its name is that of `what`.
+    pub fn known_family(
+        &self,
+        wanted: Dialect,
+        what: &str,
+        unstated: &str,
+    ) -> Result<&'static Family> {
+        let message = match (self.family, &self.family_name) {
+            _ if self.dialect != wanted => {
+                let (own, wanted) = (self.dialect.name(), wanted.name());
+                format!("its names are {own}, and only {wanted} are translated")
+            }
+            (Some(family), _) => return Ok(family),
+            (None, Some(name)) => {
+                format!("models of the {what} `{}` are not translated", escaped(name))
+            }
+            (None, None) => unstated.to_owned(),
+        };
+        Err(Error::unsupported(message).remedy(Remedy::KeepNames))
+    }
+
     /// Whether a weight belongs to a layer behind those that the model's own config counts.
     pub fn is_beyond_the_last_layer(&self, name: &str) -> bool {
         let below = name.strip_prefix(&self.prefix).and_then(|rest| rest.strip_prefix("layers."));
@@ -158,13 +179,9 @@ fn value<'a>(side: &Side<'a>, key: &str) -> Option<&'a Value> {
 /// The configs that describe the language model: the parts of a multimodal one first.
 fn documents<'a>(side: &Side<'a>) -> impl Iterator<Item = &'a Json> {
     let named = |name: &'static str| side.configs.iter().filter(move |config| config.name == name);
-    let configs: Vec<&Json> =
-        ["config.json", "params.json"].into_iter().flat_map(named).map(|c| &c.json).collect();
-    let inner = configs
-        .clone()
-        .into_iter()
-        .flat_map(|json| ["text_config", "llm_config"].into_iter().filter_map(|key| json.get(key)));
-    inner.chain(configs).collect::<Vec<_>>().into_iter()
+    let configs = ["config.json", "params.json"].into_iter().flat_map(named).map(|one| &one.json);
+    let parts = |json: &'a Json| ["text_config", "llm_config"].map(|key| json.get(key));
+    configs.clone().flat_map(parts).flatten().chain(configs)
 }
 
 /// What configs call a number, what GGUF files call it behind their architecture, and what APR

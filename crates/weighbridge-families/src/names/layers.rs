@@ -32,9 +32,8 @@ pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<(
             return missing(name);
         }
     }
-    let Some(stated) = facts.layers else {
-        return Err(Error::malformed("it does not state how many layers it has"));
-    };
+    let unstated = || Error::malformed("it does not state how many layers it has");
+    let stated = facts.layers.ok_or_else(unstated)?;
     if let Some(gone) = (0..stated).find(|layer| !layers.contains_key(layer)) {
         let message = format!("it states {stated} layers, but has no tensors of layer {gone}");
         return Err(Error::malformed(message));
@@ -103,18 +102,17 @@ impl<'a> Expected<'a> {
         let others = [self.attention.get(&(false, kind.1)), self.feed_forward.get(&kind)];
         let others = others.into_iter().flatten().flatten().map(|name| (*name).to_owned());
         let has = |part: &str| kinds.iter().any(|kind| kind.contains(part));
-        let mut needed: Vec<String> = vec!["blk.#.attn_output.weight".to_owned()];
-        if !has("_exps.") {
-            needed.extend(["blk.#.ffn_down.weight".to_owned(), "blk.#.ffn_up.weight".to_owned()]);
-        } else {
-            let stacks = ["down", "gate", "up"];
-            needed.extend(stacks.map(|name| format!("blk.#.ffn_{name}_exps.weight")));
-            needed.push("blk.#.ffn_gate_inp.weight".to_owned());
-        }
+        let feed_forward: &[&str] = match has("_exps.") {
+            true => &["ffn_down_exps", "ffn_gate_exps", "ffn_up_exps", "ffn_gate_inp"],
+            false => &["ffn_down", "ffn_up"],
+        };
         // Queries, keys and values are one tensor, or three, or made in DeepSeek's way.
-        if !has(".attn_qkv.") && !has(".attn_kv_a_mqa.") {
-            needed.extend(["q", "k", "v"].map(|name| format!("blk.#.attn_{name}.weight")));
-        }
+        let attention: &[&str] = match has(".attn_qkv.") || has(".attn_kv_a_mqa.") {
+            true => &[],
+            false => &["attn_q", "attn_k", "attn_v"],
+        };
+        let needed = [&["attn_output"], feed_forward, attention].concat();
+        let needed = needed.into_iter().map(|name| format!("blk.#.{name}.weight"));
         let mut all = self.norms.iter().cloned().chain(others).chain(needed);
         all.find(|name| !kinds.contains(name))
     }

@@ -62,62 +62,56 @@ impl<'t> Translator<'t> {
             let (key, view) = ((name.to_owned(), None), View::whole(shape));
             return Some(Piece { weight, key, view, words: Vec::new(), cut });
         }
-        let (row, suffix, numbers) = self.row(name)?;
-        let expert = (row.2 == How::Expert).then(|| numbers.get(1).copied()).flatten();
-        let names: Vec<String> = row.1.iter().map(|name| named(name, &numbers, suffix)).collect();
-        let piece = Piece {
-            weight,
-            key: (names.join(" "), expert),
-            view: View::whole(shape),
-            words: Vec::new(),
-            cut: match row.2 {
-                How::Embedding => Cut::ByToken,
-                How::Positions => Cut::ByPosition,
-                _ => Cut::None,
-            },
+        let (how, names, numbers) = self.names(name)?;
+        let expert = (how == How::Expert).then(|| numbers.get(1).copied()).flatten();
+        let cut = match how {
+            How::Embedding => Cut::ByToken,
+            How::Positions => Cut::ByPosition,
+            _ => Cut::None,
         };
-        // Parts in another order are to be seen one by one.
-        let is_reordered = match row.2 {
-            How::Across | How::InTurn => true,
-            How::Qkv => self.changes && self.family.pairs,
-            _ => false,
-        };
-        match row.2 {
-            _ if is_reordered => None,
+        let (key, view) = ((names.join(" "), expert), View::whole(shape));
+        let piece = Piece { weight, key, view, words: Vec::new(), cut };
+        match how {
+            // Parts in another order are to be seen one by one.
+            How::Across | How::InTurn => None,
+            How::Qkv if self.changes && self.family.pairs => None,
             How::Linear(part) => self.linear(piece, part, shape, Change::None),
             How::Decay => self.linear(piece, Part::Heads, shape, Change::MinusExp),
             How::Transposed if self.changes => Some(transposed(piece)),
-            how => Some(self.changed(piece, how)),
+            _ => Some(self.changed(piece, how)),
         }
     }
 
     /// The pieces that a weight holds, if there are several.
     pub fn parts(&self, weight: usize, name: &str, shape: &[u64]) -> Vec<Piece> {
-        let Some((row, suffix, numbers)) = self.row(name) else {
-            return Vec::new();
-        };
-        let names: Vec<String> = row.1.iter().map(|name| named(name, &numbers, suffix)).collect();
+        self.known_parts(weight, name, shape).unwrap_or_default()
+    }
+
+    fn known_parts(&self, weight: usize, name: &str, shape: &[u64]) -> Option<Vec<Piece>> {
+        let (how, names, _) = self.names(name)?;
         let stack = |of| Stack::of(of, shape.try_into().ok()?);
-        match (row.2, shape) {
-            (How::Experts | How::Stacked, _) => {
-                stack("expert").map_or(Vec::new(), |stack| stacked(weight, &names, stack))
+        match (how, shape) {
+            (How::Experts | How::Stacked, _) => Some(stacked(weight, &names, stack("expert")?)),
+            (How::Heads, &[heads, length]) => Some(vectors(weight, &names, [heads, length])),
+            (How::Heads, _) => Some(stacked(weight, &names, stack("head")?)),
+            (How::InTurn, &[experts, length]) => Some(in_turn(weight, &names, [experts, length])),
+            (How::Across | How::InTurn, _) => {
+                Some(across(weight, &names, stack("expert")?, how == How::InTurn))
             }
-            (How::Heads, &[heads, length]) => vectors(weight, &names, [heads, length]),
-            (How::Heads, _) => {
-                stack("head").map_or(Vec::new(), |stack| stacked(weight, &names, stack))
-            }
-            (How::InTurn, &[experts, length]) => in_turn(weight, &names, [experts, length]),
-            (How::Across | How::InTurn, _) => stack("expert")
-                .map_or(Vec::new(), |stack| across(weight, &names, stack, row.2 == How::InTurn)),
-            (How::KeyValue, _) => self.key_value(weight, &names, shape).unwrap_or_default(),
-            (How::Qkv, _) => self.query_key_value(weight, &names, shape).unwrap_or_default(),
+            (How::KeyValue, _) => self.key_value(weight, &names, shape),
+            (How::Qkv, _) => self.query_key_value(weight, &names, shape),
             (How::Plain, &[rows, ref inner @ ..]) if names.len() > 1 => {
-                let each = rows / names.len() as u64;
-                let sizes = vec![each; names.len()];
-                one_after_the_other(weight, &names, &sizes, rows, inner).unwrap_or_default()
+                let sizes = vec![rows / names.len() as u64; names.len()];
+                one_after_the_other(weight, &names, &sizes, rows, inner)
             }
-            _ => Vec::new(),
+            _ => None,
         }
+    }
+
+    /// How a weight of that name lies, the common names of what it has, and the numbers in its name.
+    fn names(&self, name: &str) -> Option<(How, Vec<String>, Vec<u64>)> {
+        let (row, suffix, numbers) = self.row(name)?;
+        Some((row.2, row.1.iter().map(|name| named(name, &numbers, suffix)).collect(), numbers))
     }
 
     fn query_key_value(

@@ -101,9 +101,8 @@ impl<'s> Search<'s> {
 
     /// Pairs two weights as they are.
     pub fn pair_whole(&mut self, a: usize, b: usize, transform: Option<String>) {
-        let [view_a, view_b] = [(0, a), (1, b)].map(|(side, index): (usize, usize)| {
-            View::whole(self.sides[side].weights[index].shape)
-        });
+        let view = |side: usize, index: usize| View::whole(self.sides[side].weights[index].shape);
+        let (view_a, view_b) = (view(0, a), view(1, b));
         self.found.pairs.push(Pair { a, b, view_a, view_b, transform });
         self.done[0][a] = true;
         self.done[1][b] = true;
@@ -117,9 +116,8 @@ impl<'s> Search<'s> {
     pub fn finish(mut self, rules: &Rules) -> Pairing {
         if let Some(select) = &rules.transpose {
             for pair in &mut self.found.pairs {
-                let names =
-                    [self.sides[0].weights[pair.a].name, self.sides[1].weights[pair.b].name];
-                if names.iter().any(|name| select(name)) {
+                let [a, b] = self.sides;
+                if select(a.weights[pair.a].name) || select(b.weights[pair.b].name) {
                     transpose(pair);
                 }
             }

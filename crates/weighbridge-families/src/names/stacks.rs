@@ -33,16 +33,22 @@ impl Stack {
 pub(super) fn stacked(weight: usize, names: &[String], stack: Stack) -> Vec<Piece> {
     let Stack { count, rows, columns, .. } = stack;
     let Some(each) = shared(rows, names.len()) else { return Vec::new() };
-    let piece = |number: u64, at: usize| {
-        let first = at as u64 * each;
+    let piece = |number: u64, at: u64, name: &String| {
+        let first = at * each;
         let mut words = stack.words(number);
         if names.len() > 1 {
             words.push(format!("rows {first}..{} of {rows}", first + each));
         }
         let view = View::part(&[each, columns], number * rows + first);
-        Piece::part(weight, (names[at].clone(), Some(number)), view, words)
+        Piece::part(weight, (name.clone(), Some(number)), view, words)
     };
-    (0..count).flat_map(|number| (0..names.len()).map(move |at| piece(number, at))).collect()
+    every(count, names, piece)
+}
+
+/// A piece for each name of each matrix: its number, the place of the name, and the name.
+fn every(count: u64, names: &[String], piece: impl Fn(u64, u64, &String) -> Piece) -> Vec<Piece> {
+    let of = |number: u64| (0..).zip(names).map(move |(at, name)| (number, at, name));
+    (0..count).flat_map(of).map(|(number, at, name)| piece(number, at, name)).collect()
 }
 
 /// The vectors of a stack of heads.
@@ -60,26 +66,24 @@ pub(super) fn vectors(weight: usize, names: &[String], [count, length]: [u64; 2]
 pub(super) fn across(weight: usize, names: &[String], stack: Stack, in_turn: bool) -> Vec<Piece> {
     let Stack { count, rows, columns, .. } = stack;
     let Some(each) = shared(columns, names.len()) else { return Vec::new() };
-    let piece = |number: u64, at: usize| {
-        let (at_column, turns) = (at as u64, names.len() as u64);
+    let turns = names.len() as u64;
+    let piece = |number: u64, at: u64, name: &String| {
+        let (first, end) = (at * each, (at + 1) * each);
         let (seen, part) = match in_turn {
             true => (
-                Rows::Runs { start: at_column, run: 1, period: turns },
-                format!("columns {at_column}, {}, ..", at_column + turns),
+                Rows::Runs { start: at, run: 1, period: turns },
+                format!("columns {at}, {}, ..", at + turns),
             ),
-            false => (
-                Rows::From(at_column * each),
-                format!("columns {}..{} of {columns}", at_column * each, (at_column + 1) * each),
-            ),
+            false => (Rows::From(first), format!("columns {first}..{end} of {columns}")),
         };
         let mut words = stack.words(number);
         words.extend((turns > 1).then_some(part));
         words.push("transpose".to_owned());
         let matrix = Matrix { first: number * rows, columns };
         let view = View::across(matrix, [each, rows], seen);
-        Piece::part(weight, (names[at].clone(), Some(number)), view, words)
+        Piece::part(weight, (name.clone(), Some(number)), view, words)
     };
-    (0..count).flat_map(|number| (0..names.len()).map(move |at| piece(number, at))).collect()
+    every(count, names, piece)
 }
 
 /// The vectors of a stack, seen as columns: the numbers of those of `names` take turns.

@@ -8,7 +8,7 @@ use super::pieces::beside;
 use super::search::Search;
 use super::translate::joined;
 use super::view::View;
-use crate::families::{COMPUTED, FAMILIES, VISION};
+use crate::families::{FAMILIES, VISION, computed};
 
 impl Search<'_> {
     /// Pairs a weight that one model leaves out with the weight that has its numbers there.
@@ -101,34 +101,29 @@ impl Search<'_> {
             let other_is_gguf = self.facts[1 - side].dialect == Dialect::Gguf;
             for index in 0..self.names[side].len() {
                 let name = self.names[side][index].as_str();
-                let computed = COMPUTED.iter().find(|(end, _)| name.ends_with(end));
                 if self.done[side][index] || self.partly[side][index] {
                     continue;
                 }
                 let left_out = || self.left_out(side, name).filter(|_| other_is_gguf);
-                if let Some(reason) = computed.map(|(_, what)| *what).or_else(left_out) {
+                if let Some(reason) = computed(name).or_else(left_out) {
                     self.done[side][index] = true;
                     self.found.explained.push((which, index, reason.to_owned()));
                 }
             }
         }
     }
-}
 
-impl Search<'_> {
     /// Why GGUF has no such weight, if converters leave it out.
     fn left_out(&self, side: usize, name: &str) -> Option<&'static str> {
         let prefix = &self.facts[side].prefix;
-        let by_family = self.family().and_then(|family| family.leaves_out(name, prefix));
-        match by_family {
-            Some(what) => Some(what),
+        match self.family().and_then(|family| family.leaves_out(name, prefix)) {
             None if self.is_beyond_the_last_layer(side, name) => {
                 Some("a layer that predicts further tokens, which the converter left out")
             }
             None if is_vision(name) => {
                 Some("part of the vision model, which GGUF keeps in a separate file")
             }
-            None => None,
+            known => known,
         }
     }
 

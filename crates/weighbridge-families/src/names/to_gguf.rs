@@ -12,7 +12,7 @@ use super::{Named, Side, keys};
 use crate::catalog::Shape;
 use crate::config;
 use crate::error::{Error, Remedy, Result};
-use crate::families::{COMPUTED, DropsHead, Family};
+use crate::families::{DropsHead, Family, computed};
 
 /// What names of stacks of experts have in them.
 const EXPERTS: &str = "_exps.";
@@ -53,7 +53,8 @@ struct Gathered {
 pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<Translation> {
     let names: Vec<String> = side.weights.iter().map(|weight| weight.name.to_owned()).collect();
     let facts = Facts::of(side, &names);
-    let family = known_family(&facts)?;
+    let unstated = "no config beside the weights says of which family the model is";
+    let family = facts.known_family(Dialect::HuggingFace, "family", unstated)?;
     let gguf = Facts { dialect: Dialect::Gguf, prefix: String::new(), ..facts.clone() };
     let translator = Translator::new(&facts, &gguf, family);
     if translator.lacks_heads() {
@@ -73,18 +74,14 @@ pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<
             pieces.extend(translator.whole(index, name, shape));
         }
         if let Some(reason) = reason_to_leave_out(name, &pieces, family, &facts) {
-            left_out.push((index, reason));
+            left_out.push((index, reason.to_owned()));
             continue;
         }
         // Several tensors under one name were to be taken apart.
         if pieces.is_empty() || pieces.iter().any(|piece| piece.key.0.contains(' ')) {
-            let error = match translator.knows(name) {
-                true => {
-                    Error::malformed(format!("{shape:?} is not the shape that the config makes it"))
-                }
-                false => unknown_name(family),
-            };
-            return Err(error.in_tensor(name));
+            let odd = format!("{shape:?} is not the shape that the config makes it");
+            let known = translator.knows(name).then(|| Error::malformed(odd));
+            return Err(known.unwrap_or_else(|| unknown_name(family)).in_tensor(name));
         }
         for mut piece in pieces {
             if family.cuts_embedding && piece.cut == Cut::ByToken {
@@ -100,42 +97,13 @@ pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<
     Ok(Translation { tensors: tensors.collect::<Result<_>>()?, left_out })
 }
 
-fn known_family(facts: &Facts) -> Result<&'static Family> {
-    let keep = |message: String| Error::unsupported(message).remedy(Remedy::KeepNames);
-    if facts.dialect != Dialect::HuggingFace {
-        let dialect = facts.dialect.name();
-        return Err(keep(format!(
-            "its names are {dialect}, and only Hugging Face's are translated"
-        )));
-    }
-    facts.family.ok_or_else(|| match &facts.family_name {
-        Some(name) => keep(format!("models of the family `{name}` are not translated")),
-        None => keep("no config beside the weights says of which family the model is".to_owned()),
-    })
-}
-
 /// Why a weight is not in the file, if that is known.
 fn reason_to_leave_out(
     name: &str,
     pieces: &[Piece],
     family: &Family,
     facts: &Facts,
-) -> Option<String> {
-    if let Some(what) = family.leaves_out(name, &facts.prefix) {
-        return Some(what.to_owned());
-    }
-    let computed = COMPUTED.iter().find(|(end, _)| name.ends_with(end));
-    if let Some((_, what)) = computed {
-        return Some((*what).to_owned());
-    }
-    if is_vision(name) {
-        return Some("a part of the vision model, which has a file of its own".to_owned());
-    }
-    if family.drops_next && facts.is_beyond_the_last_layer(name) {
-        return Some(
-            "a layer that predicts further tokens, which llama.cpp does not use".to_owned(),
-        );
-    }
+) -> Option<&'static str> {
     let is_head = pieces.iter().any(|piece| piece.key.0 == "output.weight");
     // Of other families the converter writes a head that is stored, though it is tied.
     let is_dropped = match family.drops_head {
@@ -143,7 +111,14 @@ fn reason_to_leave_out(
         DropsHead::Tied => facts.tied == Some(true),
         DropsHead::Always => true,
     };
-    (is_dropped && is_head).then(|| "the same numbers as the embedding".to_owned())
+    match family.leaves_out(name, &facts.prefix).or_else(|| computed(name)) {
+        None if is_vision(name) => Some("a part of the vision model, which has a file of its own"),
+        None if family.drops_next && facts.is_beyond_the_last_layer(name) => {
+            Some("a layer that predicts further tokens, which llama.cpp does not use")
+        }
+        None if is_dropped && is_head => Some("the same numbers as the embedding"),
+        known => known,
+    }
 }
 
 /// Queries, keys and values that are one weight stay one, unless their rows change.
@@ -195,13 +170,11 @@ fn gather(
     let found = gathered.entry(name.clone()).or_default();
     found.last = at;
     found.is_stack |= expert.is_some();
-    match found.pieces.insert(expert.unwrap_or(0), piece) {
-        None => Ok(()),
-        Some(_) => {
-            let message = format!("another weight is `{name}` in a GGUF file already");
-            Err(Error::malformed(message).in_tensor(source))
-        }
+    if found.pieces.insert(expert.unwrap_or(0), piece).is_some() {
+        let message = format!("another weight is `{name}` in a GGUF file already");
+        return Err(Error::malformed(message).in_tensor(source));
     }
+    Ok(())
 }
 
 impl Gathered {

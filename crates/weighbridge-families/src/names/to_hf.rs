@@ -11,27 +11,20 @@ use super::parsed::{Parsed, numbered, parsed};
 use super::to_gguf::{Tensor, Translation};
 use super::view::{Matrix, Rows, View};
 use super::{Named, Side};
-use crate::catalog::Shape;
 use crate::change::Change;
 use crate::error::{Error, Remedy, Result};
-use crate::families::{COMPUTED, FAMILIES, Family, How, Row};
+use crate::families::{FAMILIES, Family, How, Row, computed};
 
 /// Modules whose names are those of their numbers: nothing stands behind them.
+#[rustfmt::skip]
 const BARE: &[&str] = &[
-    ".sinks",
-    ".e_score_correction_bias",
-    ".experts.gate_up_proj",
-    ".experts.gate_up_proj_bias",
-    ".experts.down_proj",
-    ".experts.down_proj_bias",
+    ".sinks", ".e_score_correction_bias", ".experts.gate_up_proj", ".experts.gate_up_proj_bias",
+    ".experts.down_proj", ".experts.down_proj_bias",
 ];
-
-/// Endings of weights that repositories keep in F32, whatever the others are.
-const SINGLE: &[&str] = &[".e_score_correction_bias"];
 
 /// Whether a repository has a weight in F32, whatever the others are.
 pub fn keeps_single(name: &str) -> bool {
-    SINGLE.iter().any(|end| name.ends_with(end))
+    name.ends_with(".e_score_correction_bias")
 }
 
 /// Whether models of an architecture have no output head of their own, unless their config says so.
@@ -43,15 +36,17 @@ pub fn is_tied(architecture: &str) -> bool {
 pub fn to_hf(side: &Side<'_>) -> Result<Translation> {
     let names: Vec<String> = side.weights.iter().map(|weight| weight.name.to_owned()).collect();
     let facts = Facts::of(side, &names);
-    let back = Back { facts: &facts, family: known_family(&facts)?, side };
+    let unstated = "it does not state its architecture";
+    let family = facts.known_family(Dialect::Gguf, "architecture", unstated)?;
+    let back = Back { facts: &facts, family, side };
     if back.family.pairs && facts.heads.is_none() {
         let message = "it does not state the number of attention heads";
         return Err(Error::malformed(message).remedy(Remedy::KeepNames));
     }
     let mut translation = Translation { tensors: Vec::new(), left_out: Vec::new() };
     for (index, &Named { name, .. }) in side.weights.iter().enumerate() {
-        match COMPUTED.iter().find(|(end, _)| name.ends_with(end)) {
-            Some((_, what)) => translation.left_out.push((index, (*what).to_owned())),
+        match computed(name) {
+            Some(what) => translation.left_out.push((index, what.to_owned())),
             None => translation.tensors.extend(back.tensors(index)?),
         }
     }
@@ -60,30 +55,14 @@ pub fn to_hf(side: &Side<'_>) -> Result<Translation> {
     Ok(translation)
 }
 
-fn known_family(facts: &Facts) -> Result<&'static Family> {
-    let keep = |message: String| Error::unsupported(message).remedy(Remedy::KeepNames);
-    if facts.dialect != Dialect::Gguf {
-        let dialect = facts.dialect.name();
-        return Err(keep(format!("its names are {dialect}, and only GGUF's are translated")));
-    }
-    facts.family.ok_or_else(|| match &facts.family_name {
-        Some(name) => {
-            let name = crate::text::escaped(name);
-            keep(format!("models of the architecture `{name}` are not translated"))
-        }
-        None => keep("it does not state its architecture".to_owned()),
+fn refuse_equal_names(tensors: &[Tensor]) -> Result<()> {
+    let mut known = BTreeSet::new();
+    tensors.iter().find(|tensor| !known.insert(&tensor.name)).map_or(Ok(()), |twice| {
+        Err(Error::malformed("two tensors would have that name").in_tensor(&twice.name))
     })
 }
 
-fn refuse_equal_names(tensors: &[Tensor]) -> Result<()> {
-    let mut known = BTreeSet::new();
-    match tensors.iter().find(|tensor| !known.insert(&tensor.name)) {
-        None => Ok(()),
-        Some(twice) => {
-            Err(Error::malformed("two tensors would have that name").in_tensor(&twice.name))
-        }
-    }
-}
+const NOT_TOGETHER: &str = "its experts cannot be put together again";
 
 struct Back<'a> {
     facts: &'a Facts,
@@ -108,47 +87,40 @@ impl Back<'_> {
             How::Key if self.family.pairs => self.facts.kv_heads.or(self.facts.heads),
             _ => None,
         };
-        let one = |view: View, shape: Shape| {
-            let name = self.weight_name(row, &found, None);
-            vec![Tensor { name, shape, pieces: vec![(index, view)], turns: 1 }]
-        };
-        let odd =
-            |what: &str| Err(refused(Error::malformed(format!("its shape {shape:?} {what}"))));
-        match (row.2, heads) {
-            (How::Expert, _) => match self.experts(index, row, &found) {
-                Some(tensors) => Ok(tensors),
-                None => odd("is not that of experts"),
-            },
-            (How::KeyValue, _) if found.module.ends_with(".attn_kv_b") => {
-                Ok(one(View::whole(shape), shape.into()))
+        let odd = |what: &str| refused(Error::malformed(format!("its shape {shape:?} {what}")));
+        let whole = View::whole(shape);
+        let view = match (row.2, heads) {
+            (How::Expert, _) => {
+                let experts = self.experts(index, row, &found);
+                return experts.ok_or_else(|| odd("is not that of experts"));
             }
-            (How::KeyValue, _) => self.key_value(index, row, &found),
-            (How::Across | How::InTurn, _) if row.1.len() <= 2 => self.across(index, row, &found),
+            (How::KeyValue, _) if found.module.ends_with(".attn_kv_b") => whole,
+            (How::KeyValue, _) => return self.key_value(index, row, &found),
+            (How::Across | How::InTurn, _) if row.1.len() <= 2 => {
+                return self.across(index, row, &found);
+            }
             (How::Experts | How::Stacked | How::Across | How::InTurn | How::Heads, _) => {
-                let message = "its experts cannot be put together again";
-                Err(refused(Error::unsupported(message)))
+                return Err(refused(Error::unsupported(NOT_TOGETHER)));
             }
             (How::Linear(_) | How::Decay, _) => {
                 let message = "its value heads cannot be put back into their order yet";
-                Err(refused(Error::unsupported(message)))
+                return Err(refused(Error::unsupported(message)));
             }
-            (_, Some(heads)) => match View::whole(shape).by_heads(heads, true) {
-                Some(view) => Ok(one(view, shape.into())),
-                None => odd(&format!("does not hold {heads} heads")),
-            },
-            (How::Norm, _) => {
-                let change = self.norm_change(found.ending);
-                Ok(one(View { change, ..View::whole(shape) }, shape.into()))
+            (_, Some(heads)) => {
+                let view = whole.by_heads(heads, true);
+                view.ok_or_else(|| odd(&format!("does not hold {heads} heads")))?
             }
-            (How::Transposed, _) => {
-                let view = View::whole(shape);
-                let view = view.transpose().unwrap_or(view);
-                let shape = view.shape.clone();
-                Ok(one(view, shape))
-            }
+            (How::Norm, _) => View { change: self.norm_change(found.ending), ..whole },
+            (How::Transposed, _) => whole.transpose().unwrap_or(whole),
             (How::Plain | How::Query | How::Key | How::Qkv, _)
-            | (How::Embedding | How::Positions, _) => Ok(one(View::whole(shape), shape.into())),
-        }
+            | (How::Embedding | How::Positions, _) => whole,
+        };
+        let shape = match row.2 {
+            How::Transposed => view.shape.clone(),
+            _ => shape.into(),
+        };
+        let name = self.weight_name(row, &found, None);
+        Ok(vec![Tensor { name, shape, pieces: vec![(index, view)], turns: 1 }])
     }
 
     /// What undoes the change of norms.
@@ -239,8 +211,8 @@ impl Back<'_> {
         };
         let is_alike = row.2 == How::InTurn || turns == 1;
         if !is_alike {
-            let message = "its experts cannot be put together again";
-            return Err(Error::unsupported(message).in_tensor(name).remedy(Remedy::KeepNames));
+            let error = Error::unsupported(NOT_TOGETHER).in_tensor(name);
+            return Err(error.remedy(Remedy::KeepNames));
         }
         let name = self.weight_name(row, found, None);
         Ok(vec![Tensor { name, shape: shape.into_iter().collect(), pieces, turns }])

@@ -1,7 +1,7 @@
 //! The step that knows families: it translates names, and splits weights that one model stores as
 //! one and the other as several.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::Pair;
 use super::facts::{Dialect, Facts};
@@ -29,10 +29,8 @@ impl Search<'_> {
         }
         let translators = [Translator::new(a, b, family), Translator::new(b, a, family)];
         if translators.iter().any(Translator::lacks_heads) {
-            let words = "neither model states its number of attention heads";
-            self.note(format!(
-                "{words}: query and key rows are compared in the order they are stored in"
-            ));
+            let words = "neither model states its number of attention heads: query and key rows";
+            self.note(format!("{words} are compared in the order they are stored in"));
         }
         for in_parts in [false, true] {
             let pieces = [0, 1].map(|side| self.pieces(&translators[side], side, in_parts));
@@ -58,9 +56,8 @@ impl Search<'_> {
     fn note_unknown(&mut self, a: &Facts, b: &Facts) {
         if a.dialect != b.dialect {
             let unknown = |side: &&Facts| side.family.is_none() && side.family_name.is_some();
-            let sides = [a, b].into_iter();
-            let told = sides.clone().find(unknown).or_else(|| sides.clone().next());
-            let name = told.and_then(|side| side.family_name.clone());
+            let told = [a, b].into_iter().find(unknown).unwrap_or(a);
+            let name = told.family_name.clone();
             let name = name.map_or("the family".to_owned(), |name| format!("family `{name}`"));
             let (ours, theirs) = (a.dialect.name(), b.dialect.name());
             self.note(format!(
@@ -87,7 +84,7 @@ impl Search<'_> {
         for piece in theirs {
             index.entry(&piece.key).or_insert(piece);
         }
-        let mut matched = [HashMap::new(), HashMap::new()];
+        let mut matched = [BTreeMap::new(), BTreeMap::new()];
         for a in ours {
             if let Some(b) = index.remove(&a.key) {
                 self.found.pairs.push(joined(a, b, family));
@@ -101,14 +98,12 @@ impl Search<'_> {
     }
 
     /// Marks weights as done if all of their pieces are paired.
-    fn settle(&mut self, side: usize, pieces: &[Piece], matched: &HashMap<usize, usize>) {
+    fn settle(&mut self, side: usize, pieces: &[Piece], matched: &BTreeMap<usize, usize>) {
         let mut all: HashMap<usize, usize> = HashMap::new();
         for piece in pieces {
             *all.entry(piece.weight).or_insert(0) += 1;
         }
-        let mut matched: Vec<(usize, usize)> = matched.iter().map(|(&a, &b)| (a, b)).collect();
-        matched.sort_unstable();
-        for (weight, count) in matched {
+        for (&weight, &count) in matched {
             if count == all[&weight] {
                 self.done[side][weight] = true;
             } else {

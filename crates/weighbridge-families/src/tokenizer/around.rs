@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::files::steps_of;
+
 /// Special tokens by name while the post-processor is looked at.
 pub(super) struct Around {
     /// `tokenizer_config.json`, with the names that the post-processor adds or changes.
@@ -39,10 +41,8 @@ impl Around {
             self.eos = self.sep.clone();
             self.name("eos_token", self.eos.clone());
         }
-        let processor = &tokenizer["post_processor"];
-        match processor["processors"].as_array() {
-            Some(all) => all.iter().for_each(|one| self.processor(one)),
-            None => self.processor(processor),
+        for processor in steps_of(&tokenizer["post_processor"], "processors") {
+            self.processor(processor);
         }
     }
 
@@ -77,14 +77,9 @@ impl Around {
         let single = parts(processor, "single");
         let (mut first, mut last) = (None, None);
         if let [start, .., end] = single {
-            first = special(start);
-            if let Some(token) = &first {
-                self.leading(token);
-            }
-            last = special(end);
-            if let Some(token) = &last {
-                self.trailing(token);
-            }
+            (first, last) = (special(start), special(end));
+            first.iter().for_each(|token| self.leading(token));
+            last.iter().for_each(|token| self.trailing(token));
         }
         self.pair(parts(processor, "pair"), first.as_ref(), last.as_ref());
     }
@@ -158,10 +153,8 @@ impl Around {
     }
 
     fn set_add(&mut self, kind: &'static str, add: bool) {
-        match self.add.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, old)) => *old = add,
-            None => self.add.push((kind, add)),
-        }
+        self.add_unless_said(kind, add);
+        self.add.iter_mut().filter(|(known, _)| *known == kind).for_each(|said| said.1 = add);
     }
 
     pub fn add_unless_said(&mut self, kind: &'static str, add: bool) {

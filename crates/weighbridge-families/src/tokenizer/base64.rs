@@ -23,15 +23,8 @@ pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(letters.len() / 4 * 3 + 2);
     let (mut bits, mut held) = (0u32, 0);
     for letter in letters {
-        let six = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(six);
+        let (six, _) = (0..).zip(LETTERS).find(|(_, known)| *known == letter)?;
+        bits = bits << 6 | six;
         held += 6;
         if held >= 8 {
             held -= 8;

@@ -2,6 +2,9 @@
 
 use serde_json::Value as Json;
 
+use super::encode::letters;
+use super::files::steps_of;
+
 /// One step of a decoder.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
@@ -20,9 +23,7 @@ pub(super) struct Decoder(Vec<Step>);
 impl Decoder {
     /// Steps that change no text of a single token are left out.
     pub fn read(decoder: &Json) -> Self {
-        let single = std::slice::from_ref(decoder);
-        let steps = decoder["decoders"].as_array().map_or(single, Vec::as_slice);
-        Self(steps.iter().filter_map(step).collect())
+        Self(steps_of(decoder, "decoders").iter().filter_map(step).collect())
     }
 
     pub fn decode(&self, text: &str) -> String {
@@ -76,17 +77,9 @@ pub(super) fn from_bytes(text: &str) -> String {
     }
 }
 
-/// The byte that a letter of byte-level vocabularies stands for: printable letters of Latin-1 stand
-/// for themselves, and the letters from U+0100 for the rest in its order.
+/// The byte that a letter of byte-level vocabularies stands for.
 fn byte_of(letter: char) -> Option<u8> {
-    let itself = |byte: u8| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
-    match u8::try_from(letter) {
-        Ok(byte) => itself(byte).then_some(byte),
-        Err(_) => {
-            let place = usize::try_from(u32::from(letter).checked_sub(0x100)?).ok()?;
-            (0..=u8::MAX).filter(|byte| !itself(*byte)).nth(place)
-        }
-    }
+    letters().iter().position(|known| *known == letter).and_then(|byte| u8::try_from(byte).ok())
 }
 
 #[cfg(test)]

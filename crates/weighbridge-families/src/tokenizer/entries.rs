@@ -4,7 +4,7 @@ use crate::catalog::Value;
 
 /// Metadata being put together. A key that is set again keeps its place and takes the new value.
 #[derive(Default)]
-pub(super) struct Entries(Vec<(String, Value)>);
+pub(crate) struct Entries(Vec<(String, Value)>);
 
 impl Entries {
     pub fn set(&mut self, key: impl Into<String>, value: Value) {
@@ -23,6 +23,7 @@ impl Entries {
         self.set(key, Value::Bool(value));
     }
 
+    /// A number of 32 bits.
     pub fn id(&mut self, key: &str, id: u64) {
         self.set(key, Value::Unsigned(32, id));
     }

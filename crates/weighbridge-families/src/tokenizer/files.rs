@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::Repository;
 use crate::config;
 use crate::error::{Error, Result};
+use crate::text::shortened;
 
 pub(super) const TOKENIZER: &str = "tokenizer.json";
 pub(super) const CONFIG: &str = "tokenizer_config.json";
@@ -48,6 +49,22 @@ impl<'a> Files<'a> {
         self.tokenizer.as_ref().ok_or_else(missing)
     }
 
+    /// What `tokenizer.json` lists as added; nothing without that file.
+    pub fn added_tokens(&self) -> impl Iterator<Item = &Json> {
+        let listed = self.tokenizer.as_ref().and_then(|json| json["added_tokens"].as_array());
+        listed.into_iter().flatten()
+    }
+
+    /// Added tokens of `tokenizer_config.json`, in its order.
+    pub fn tokens_by_id(&self) -> Result<Vec<(u64, &Json)>> {
+        let decoder = self.config.get("added_tokens_decoder").and_then(Json::as_object);
+        let parsed = |id: &str| {
+            let not_an_id = |_| wrong(CONFIG, format!("`{}` is not an id", shortened(id, 40)));
+            id.parse().map_err(not_an_id)
+        };
+        decoder.into_iter().flatten().map(|(id, token)| Ok((parsed(id)?, token))).collect()
+    }
+
     pub fn json(&self, name: &str) -> Result<Option<Json>> {
         json(self.repository, name)
     }
@@ -70,6 +87,16 @@ impl<'a> Files<'a> {
     pub fn vocabulary(&self) -> usize {
         usize::try_from(self.repository.vocabulary).unwrap_or(0)
     }
+}
+
+/// The steps of something that is one step, or has several under a key.
+pub(super) fn steps_of<'a>(whole: &'a Json, key: &str) -> &'a [Json] {
+    whole[key].as_array().map_or(std::slice::from_ref(whole), Vec::as_slice)
+}
+
+/// The text of a token that a file names, with or without flags.
+pub(super) fn content_of(token: &Json) -> Option<&str> {
+    token.as_str().or_else(|| token["content"].as_str())
 }
 
 fn json(repository: &Repository<'_>, name: &str) -> Result<Option<Json>> {

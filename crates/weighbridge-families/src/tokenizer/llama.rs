@@ -10,9 +10,10 @@ use super::files::{Files, TOKENIZER, wrong};
 use super::special::{Beyond, KINDS, Special};
 use super::token_type::TokenType;
 use super::vocabulary::{Token, Vocabulary, beyond, named};
+use crate::catalog::Value;
 use crate::error::Result;
 
-const SCORE: f32 = -1000.0;
+const SCORE: Value = Value::F32(-1000.0);
 
 /// Whether `tokenizer.json` holds such a tokenizer.
 pub(super) fn is_for(tokenizer: &Json) -> bool {
@@ -26,8 +27,7 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let tokenizer = files.need_tokenizer()?;
     let vocabulary = Vocabulary::read(files, tokenizer)?;
     let base = vocabulary.base.len();
-    let count =
-        vocabulary.base.len() + vocabulary.added.iter().filter(|one| one.id >= base as u64).count();
+    let count = base + vocabulary.added.iter().filter(|one| one.id >= base as u64).count();
     if files.vocabulary() > 0 && count > files.vocabulary() {
         let last = vocabulary.added.iter().max_by_key(|token| token.id);
         let text = last.map_or("", |token| &token.content);

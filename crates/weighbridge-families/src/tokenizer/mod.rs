@@ -32,7 +32,7 @@ use serde_json::{Value as Json, json};
 
 use crate::catalog::Value;
 use crate::error::Result;
-use entries::Entries;
+pub(crate) use entries::Entries;
 use files::Files;
 use special::{Beyond, Special};
 use token_type::TokenType;
@@ -93,41 +93,41 @@ pub fn entries(
     kind: Kind,
     pre: Option<&str>,
 ) -> Result<Vec<(String, Value)>> {
-    let files = Files::open(repository)?;
-    let mut entries = Entries::default();
+    let (files, mut all) = (Files::open(repository)?, Entries::default());
+    let (files, entries) = (&files, &mut all);
     match kind {
-        Kind::LlamaLike => llama_like(&files, &mut entries, pre)?,
-        Kind::PiecesOrPairs => piece_or_pairs(&files, &mut entries, pre)?,
-        Kind::BytePairs => byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?,
-        Kind::BytePairsWith(tokens) => pairs_with(&files, &mut entries, pre, tokens)?,
+        Kind::LlamaLike => llama_like(files, entries, pre)?,
+        Kind::PiecesOrPairs => piece_or_pairs(files, entries, pre)?,
+        Kind::BytePairs => pairs_with(files, entries, pre, &[])?,
+        Kind::BytePairsWith(tokens) => pairs_with(files, entries, pre, tokens)?,
         Kind::PiecesWith(tokens) => {
-            sentencepiece::write(&files, &mut entries)?;
+            sentencepiece::write(files, entries)?;
             for (kind, id) in tokens {
                 entries.id(&format!("tokenizer.ggml.{kind}_token_id"), *id);
             }
         }
-        Kind::Pieces(ends_turn) => pieces(&files, &mut entries, ends_turn)?,
+        Kind::Pieces(ends_turn) => pieces(files, entries, ends_turn)?,
         Kind::BarePiecesOrPairs => {
-            piece_or_pairs(&files, &mut entries, pre)?;
-            if sentencepiece::is_there(&files)? {
+            piece_or_pairs(files, entries, pre)?;
+            if sentencepiece::is_there(files)? {
                 entries.flag(SPACE_PREFIX, false);
             }
         }
         Kind::Phi3 if files.config.get("tokenizer_class") == Some(&json!("GPT2Tokenizer")) => {
-            byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?;
+            pairs_with(files, entries, pre, &[])?;
         }
-        Kind::Phi3 => sentencepiece::write_phi3(&files, &mut entries)?,
-        Kind::WordPieces => word_piece::write(&files, &mut entries, pre)?,
-        Kind::WordPiecesOrUnigram if files.need_tokenizer()?["model"]["type"] == "WordPiece" => {
-            word_piece::write(&files, &mut entries, pre)?;
+        Kind::Phi3 => sentencepiece::write_phi3(files, entries)?,
+        Kind::WordPiecesOrUnigram if files.need_tokenizer()?["model"]["type"] != "WordPiece" => {
+            unigram::write(files, entries)?;
         }
-        Kind::Unigram | Kind::WordPiecesOrUnigram => unigram::write(&files, &mut entries)?,
+        Kind::WordPieces | Kind::WordPiecesOrUnigram => word_piece::write(files, entries, pre)?,
+        Kind::Unigram => unigram::write(files, entries)?,
         Kind::EncoderPairs => {
-            byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?;
+            pairs_with(files, entries, pre, &[])?;
             entries.id("tokenizer.ggml.token_type_count", files.token_types());
         }
     }
-    Ok(entries.finished())
+    Ok(all.finished())
 }
 
 /// The name by which llama.cpp's converter knows the vocabulary of a repository.
@@ -171,7 +171,7 @@ const SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
 fn piece_or_pairs(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
     match sentencepiece::is_there(files)? {
         true => sentencepiece::write(files, entries),
-        false => byte_pairs::write(files, entries, pre)?.write(entries),
+        false => pairs_with(files, entries, pre, &[]),
     }
 }
 
@@ -187,7 +187,7 @@ fn llama_like(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Re
     } else if llama::is_for(files.need_tokenizer()?) {
         llama::write(files, entries)?;
     } else {
-        byte_pairs::write(files, entries, pre)?.write(entries)?;
+        pairs_with(files, entries, pre, &[])?;
     }
     // Code Llama's vocabulary, and that of the small Granite models, are known by their sizes.
     if files.repository.vocabulary == 32016 {
@@ -222,9 +222,8 @@ fn pairs_with(
     tokens: &[(&'static str, &str)],
 ) -> Result<()> {
     let mut special = byte_pairs::write(files, entries, pre)?;
-    let added = files.need_tokenizer()?["added_tokens"].as_array();
     for &(kind, content) in tokens {
-        let found = added.into_iter().flatten().find(|token| token["content"] == content);
+        let found = files.added_tokens().find(|token| token["content"] == content);
         let missing = || files::wrong(files::TOKENIZER, format!("no added token is `{content}`"));
         special.set(kind, &found.ok_or_else(missing)?["id"])?;
     }

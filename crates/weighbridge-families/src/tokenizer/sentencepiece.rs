@@ -11,6 +11,7 @@ use super::protobuf::{Field, Message};
 use super::special::{Beyond, KINDS, Special};
 use super::token_type::TokenType;
 use super::vocabulary::beyond;
+use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::text::shortened;
 
@@ -31,6 +32,15 @@ impl Piece {
     pub fn nobody(id: usize) -> Self {
         Self { text: format!("[PAD{id}]"), score: NOBODY, kind: TokenType::Unused }
     }
+
+    /// Writes all tokens of a model of this name.
+    pub fn write(pieces: Vec<Self>, model: &str, entries: &mut Entries) {
+        entries.text("tokenizer.ggml.model", model);
+        entries.text("tokenizer.ggml.pre", "default");
+        let scores = pieces.iter().map(|piece| Value::F32(piece.score)).collect();
+        let tokens = pieces.into_iter().map(|piece| (piece.text, piece.kind)).collect();
+        TokenType::write(entries, tokens, Some(scores));
+    }
 }
 
 pub(super) fn is_there(files: &Files<'_>) -> Result<bool> {
@@ -40,8 +50,7 @@ pub(super) fn is_there(files: &Files<'_>) -> Result<bool> {
 /// Writes the tokenizer of a file of SentencePiece.
 pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let mut tokens = Tokens::read(files)?;
-    tokens.add_by_text(files)?;
-    for (id, token) in tokens_by_id(&files.config)? {
+    for (id, token) in files.tokens_by_id()? {
         let Some(place) = tokens.place(id) else { continue };
         let (text, kind) = TokenType::of_added(content(token, CONFIG)?, token["special"] == true);
         *place = Piece { text, score: ADDED, kind };
@@ -52,16 +61,11 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
 /// The same for Phi-3, which takes added tokens as they are and from one more file.
 pub(super) fn write_phi3(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let mut tokens = Tokens::read(files)?;
-    tokens.add_by_text(files)?;
-    let mut added = Vec::new();
-    for (id, token) in tokens_by_id(&files.config)? {
-        added.push((id, token, CONFIG));
-    }
-    let listed = files.tokenizer.as_ref().and_then(|json| json["added_tokens"].as_array());
-    for token in listed.into_iter().flatten() {
-        let id =
-            token["id"].as_u64().ok_or_else(|| wrong(TOKENIZER, "an added token has no id"))?;
-        added.push((id, token, TOKENIZER));
+    let by_id = files.tokens_by_id()?.into_iter();
+    let mut added: Vec<_> = by_id.map(|(id, token)| (id, token, CONFIG)).collect();
+    for token in files.added_tokens() {
+        let no_id = || wrong(TOKENIZER, "an added token has no id");
+        added.push((token["id"].as_u64().ok_or_else(no_id)?, token, TOKENIZER));
     }
     for (id, token, file) in added {
         let text = content(token, file)?;
@@ -80,6 +84,7 @@ pub(super) fn write_phi3(files: &Files<'_>, entries: &mut Entries) -> Result<()>
 struct Tokens(Vec<Piece>);
 
 impl Tokens {
+    /// The pieces, and the tokens of `added_tokens.json`.
     fn read(files: &Files<'_>) -> Result<Self> {
         let Some(bytes) = (files.repository.files)(MODEL)? else {
             return Err(Error::unsupported(format!("the repository has no {MODEL}")));
@@ -93,7 +98,9 @@ impl Tokens {
         for (place, piece) in all.iter_mut().zip(pieces) {
             *place = piece;
         }
-        Ok(Self(all))
+        let mut tokens = Self(all);
+        tokens.add_by_text(files)?;
+        Ok(tokens)
     }
 
     fn place(&mut self, id: u64) -> Option<&mut Piece> {
@@ -115,24 +122,9 @@ impl Tokens {
 
     fn write(self, files: &Files<'_>, entries: &mut Entries) -> Result<()> {
         let count = self.0.len();
-        entries.text("tokenizer.ggml.model", "llama");
-        entries.text("tokenizer.ggml.pre", "default");
-        let scores = self.0.iter().map(|piece| piece.score).collect();
-        let tokens = self.0.into_iter().map(|piece| (piece.text, piece.kind)).collect();
-        TokenType::write(entries, tokens, Some(scores));
+        Piece::write(self.0, "llama", entries);
         Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
     }
-}
-
-/// Added tokens of `tokenizer_config.json`, in its order.
-fn tokens_by_id(config: &serde_json::Map<String, Json>) -> Result<Vec<(u64, &Json)>> {
-    let decoder = config.get("added_tokens_decoder").and_then(Json::as_object);
-    let mut all = Vec::new();
-    for (id, token) in decoder.into_iter().flatten() {
-        let not_an_id = |_| wrong(CONFIG, format!("`{}` is not an id", shortened(id, 40)));
-        all.push((id.parse().map_err(not_an_id)?, token));
-    }
-    Ok(all)
 }
 
 fn content(token: &Json, file: &str) -> Result<String> {
@@ -189,13 +181,9 @@ fn piece(bytes: &[u8], start: usize) -> Result<(&str, f32, TokenType)> {
 /// The type that SentencePiece gives a number. Pieces that the user defined are ordinary ones to the
 /// converter; numbers without a meaning are as good as absent.
 fn kind_of(number: u64) -> Option<TokenType> {
-    match number {
-        1 | 4 => Some(TokenType::Normal),
-        2 => Some(TokenType::Unknown),
-        3 => Some(TokenType::Control),
-        5 => Some(TokenType::Unused),
-        6 => Some(TokenType::Byte),
-        _ => None,
+    match TokenType::of_number(number)? {
+        TokenType::UserDefined => Some(TokenType::Normal),
+        kind => Some(kind),
     }
 }
 

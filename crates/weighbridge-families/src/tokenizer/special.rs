@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::around::Around;
 use super::entries::Entries;
-use super::files::{Files, TOKENIZER, wrong};
+use super::files::{Files, TOKENIZER, content_of, wrong};
 use super::templates::{self, Templates};
 use crate::error::{Error, Result};
 use crate::text::shortened;
@@ -71,26 +71,21 @@ impl Special {
         }
         if !special.around.config.is_empty() {
             special.templates = templates::read(files)?;
-            special.named(files.tokenizer.as_ref())?;
+            special.named(files)?;
         }
         special.of_the_model(files.repository.config)?;
         Ok(special)
     }
 
     /// Ids of the tokens that `tokenizer_config.json` names.
-    fn named(&mut self, tokenizer: Option<&Json>) -> Result<()> {
-        let added = tokenizer.and_then(|json| json["added_tokens"].as_array());
+    fn named(&mut self, files: &Files<'_>) -> Result<()> {
         for kind in self.around.kinds.clone() {
-            if let Some(Json::Bool(add)) = self.around.config.get(&format!("add_{kind}_token")) {
-                let add = *add;
+            if let Some(&Json::Bool(add)) = self.around.config.get(&format!("add_{kind}_token")) {
                 self.around.add_unless_said(kind, add);
             }
-            let entry = self.around.config.get(&format!("{kind}_token"));
-            let content =
-                entry.and_then(|entry| entry.as_str().or_else(|| entry["content"].as_str()));
-            let Some(content) = content else { continue };
-            let found = added.into_iter().flatten().find(|token| token["content"] == content);
-            if let Some(token) = found {
+            let content = self.around.config.get(&format!("{kind}_token")).and_then(content_of);
+            let found = files.added_tokens().find(|token| content == token["content"].as_str());
+            if let Some(token) = found.filter(|_| content.is_some()) {
                 self.set(kind, &token["id"])?;
             }
         }
@@ -157,12 +152,12 @@ impl Special {
 
     pub fn write(self, entries: &mut Entries) -> Result<()> {
         for (kind, id) in self.ids {
-            if let Some((_, key)) = IDS.iter().find(|(known, _)| *known == kind) {
+            if let Some(key) = key_of(&IDS, kind) {
                 entries.id(key, id);
             }
         }
         for (kind, add) in self.around.add {
-            if let Some((_, key)) = ADDED.iter().find(|(known, _)| *known == kind) {
+            if let Some(key) = key_of(&ADDED, kind) {
                 entries.flag(key, add);
             }
         }
@@ -173,13 +168,16 @@ impl Special {
             ("tokenizer.ggml.normalizer.lowercase", self.lowercase),
             ("tokenizer.ggml.normalizer.strip_accents", self.strip_accents),
         ];
-        for (key, flag) in flags {
-            if let Some(flag) = flag {
-                entries.flag(key, flag);
-            }
+        for (key, flag) in flags.into_iter().filter_map(|(key, flag)| Some((key, flag?))) {
+            entries.flag(key, flag);
         }
         Ok(())
     }
+}
+
+/// The key of a kind in one of the lists, if it has one.
+pub(super) fn key_of(keys: &[(&str, &'static str)], kind: &str) -> Option<&'static str> {
+    keys.iter().find(|(known, _)| *known == kind).map(|(_, key)| *key)
 }
 
 /// The merges of a byte-pair tokenizer as texts: two parts with a space between them. A space inside

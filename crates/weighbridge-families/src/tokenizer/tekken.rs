@@ -12,34 +12,15 @@ use super::files::{Files, wrong};
 use super::templates;
 use super::token_type::TokenType;
 use crate::catalog::Value;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::text::shortened;
 
 pub(super) const FILE: &str = "tekken.json";
 
 /// Special tokens of files that do not list theirs.
-const SPECIAL: [&str; 20] = [
-    "<unk>",
-    "<s>",
-    "</s>",
-    "[INST]",
-    "[/INST]",
-    "[AVAILABLE_TOOLS]",
-    "[/AVAILABLE_TOOLS]",
-    "[TOOL_RESULTS]",
-    "[/TOOL_RESULTS]",
-    "[TOOL_CALLS]",
-    "[IMG]",
-    "<pad>",
-    "[IMG_BREAK]",
-    "[IMG_END]",
-    "[PREFIX]",
-    "[MIDDLE]",
-    "[SUFFIX]",
-    "[SYSTEM_PROMPT]",
-    "[/SYSTEM_PROMPT]",
-    "[TOOL_CONTENT]",
-];
+const SPECIAL: &str = "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] \
+    [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CALLS] [IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] \
+    [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]";
 
 /// Chat templates that readers know by name, by the version of the file.
 const TEMPLATES: [(&str, &str); 3] =
@@ -61,11 +42,9 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let control = special.into_iter().map(|text| (text, TokenType::Control));
     let normal = bytes.iter().map(|one| (encode::of_bytes(one), TokenType::Normal));
     let tokens: Vec<_> = control.chain(normal).collect();
-    let scores = vec![0.0; tokens.len()];
     // The converter has whole numbers here, and nowhere else.
-    let zeros: Vec<Value> = scores.iter().map(|_| Value::Signed(32, 0)).collect();
-    TokenType::write(entries, tokens, Some(scores));
-    entries.list("tokenizer.ggml.scores", zeros);
+    let zeros = vec![Value::Signed(32, 0); tokens.len()];
+    TokenType::write(entries, tokens, Some(zeros));
     entries.flag("tokenizer.ggml.add_bos_token", true);
     entries.flag("tokenizer.ggml.add_eos_token", false);
     write_template(files, &document["config"]["version"], entries)
@@ -94,7 +73,7 @@ fn special(document: &Json) -> Result<Vec<String>> {
     let count = count(document, "default_num_special_tokens")?;
     let mut found: Vec<String> = match document["special_tokens"].as_array() {
         Some(listed) => listed.iter().enumerate().map(listed_token).collect::<Result<_>>()?,
-        None => SPECIAL.map(str::to_owned).to_vec(),
+        None => SPECIAL.split(' ').map(str::to_owned).collect(),
     };
     if found.len() > count {
         return Err(wrong(FILE, format!("{} special tokens are more than {count}", found.len())));
@@ -122,17 +101,15 @@ fn tokens(files: &Files<'_>, document: &Json, special: usize) -> Result<Vec<Vec<
     let Some(wanted) = wanted else {
         return Err(wrong(FILE, format!("{} tokens are too few for {all}", listed.len())));
     };
-    let mut found = Vec::with_capacity(wanted.len());
-    for (rank, token) in wanted.iter().enumerate() {
+    let token = |(rank, token): (usize, &Json)| {
         let bytes = token["token_bytes"].as_str().and_then(decoded);
         let bytes = bytes.filter(|bytes| token["rank"] == rank && is_in_place(rank, bytes));
-        let Some(bytes) = bytes else {
+        bytes.ok_or_else(|| {
             let shown = shortened(&token.to_string(), 80);
-            return Err(wrong(FILE, format!("`{shown}` is not the token of the rank {rank}")));
-        };
-        found.push(bytes);
-    }
-    Ok(found)
+            wrong(FILE, format!("`{shown}` is not the token of the rank {rank}"))
+        })
+    };
+    wanted.iter().enumerate().map(token).collect()
 }
 
 /// The first tokens are the bytes themselves.
@@ -155,7 +132,7 @@ fn merges(tokens: &[Vec<u8>]) -> Result<Vec<String>> {
         let mut ways: Vec<(usize, usize)> = (1..token.len()).filter_map(pair).collect();
         if ways.is_empty() {
             let message = format!("the token of the rank {rank} is made of no other two");
-            return Err(Error::malformed(message).in_file(std::path::Path::new(FILE)));
+            return Err(wrong(FILE, message));
         }
         ways.sort_unstable();
         let spelled = |rank: usize| encode::of_bytes(&tokens[rank]);

@@ -15,14 +15,8 @@ pub(super) enum TokenType {
 
 impl TokenType {
     pub fn of_number(number: u64) -> Option<Self> {
-        let all = [
-            Self::Normal,
-            Self::Unknown,
-            Self::Control,
-            Self::UserDefined,
-            Self::Unused,
-            Self::Byte,
-        ];
+        use TokenType::{Byte, Control, Normal, Unknown, Unused, UserDefined};
+        let all = [Normal, Unknown, Control, UserDefined, Unused, Byte];
         all.into_iter().find(|one| *one as u64 == number)
     }
 
@@ -36,11 +30,11 @@ impl TokenType {
     }
 
     /// Writes tokens, scores where there are some, and types.
-    pub fn write(entries: &mut Entries, tokens: Vec<(String, Self)>, scores: Option<Vec<f32>>) {
+    pub fn write(entries: &mut Entries, tokens: Vec<(String, Self)>, scores: Option<Vec<Value>>) {
         let (texts, types): (Vec<String>, Vec<Self>) = tokens.into_iter().unzip();
         entries.texts(super::TOKENS, texts);
         if let Some(scores) = scores {
-            entries.list("tokenizer.ggml.scores", scores.into_iter().map(Value::F32));
+            entries.list("tokenizer.ggml.scores", scores);
         }
         let numbers = types.into_iter().map(|one| Value::Signed(32, one as i64));
         entries.list("tokenizer.ggml.token_type", numbers);

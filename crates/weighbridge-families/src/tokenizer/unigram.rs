@@ -35,11 +35,7 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
         None => from_json(files)?,
     };
     let count = found.pieces.len();
-    entries.text("tokenizer.ggml.model", "t5");
-    entries.text("tokenizer.ggml.pre", "default");
-    let scores = found.pieces.iter().map(|piece| piece.score).collect();
-    let tokens = found.pieces.into_iter().map(|piece| (piece.text, piece.kind)).collect();
-    TokenType::write(entries, tokens, Some(scores));
+    Piece::write(found.pieces, "t5", entries);
     entries.flag(super::SPACE_PREFIX, found.adds_space);
     entries.id("tokenizer.ggml.token_type_count", files.token_types());
     entries.flag("tokenizer.ggml.remove_extra_whitespaces", found.removes_spaces);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use super::files::{CONFIG, Files, TOKENIZER, wrong};
+use super::files::{CONFIG, Files, TOKENIZER, content_of, wrong};
 use super::special::KINDS;
 use crate::error::{Error, Result};
 use crate::text::shortened;
@@ -35,10 +35,9 @@ impl<'a> Vocabulary<'a> {
 
     /// The tokens of a model, with those that files add to it.
     pub fn of(base: HashMap<&'a str, u64>, files: &Files<'_>, tokenizer: &Json) -> Result<Self> {
-        let mut vocabulary = Self { base, added: Vec::new(), places: HashMap::new(), next: 0 };
-        vocabulary.next = vocabulary.base.len() as u64;
-        let none = Vec::new();
-        for token in tokenizer["added_tokens"].as_array().unwrap_or(&none) {
+        let next = base.len() as u64;
+        let mut vocabulary = Self { base, added: Vec::new(), places: HashMap::new(), next };
+        for token in tokenizer["added_tokens"].as_array().into_iter().flatten() {
             let stated = token["id"].as_u64();
             vocabulary.add(flags(token, TOKENIZER)?, stated, TOKENIZER)?;
         }
@@ -49,14 +48,7 @@ impl<'a> Vocabulary<'a> {
     /// What `tokenizer_config.json` adds: tokens by their ids, then special tokens by name, which are
     /// added if nobody else did so.
     fn add_configured(&mut self, files: &Files<'_>) -> Result<()> {
-        let decoder = files.config.get("added_tokens_decoder").and_then(Json::as_object);
-        let mut listed = Vec::new();
-        for (id, token) in decoder.into_iter().flatten() {
-            let id: u64 = id
-                .parse()
-                .map_err(|_| wrong(CONFIG, format!("`{}` is not an id", shortened(id, 40))))?;
-            listed.push((id, token));
-        }
+        let mut listed = files.tokens_by_id()?;
         listed.sort_by_key(|(id, _)| *id);
         for (id, token) in listed {
             self.add(flags(token, CONFIG)?, Some(id), CONFIG)?;
@@ -157,12 +149,11 @@ fn base(tokenizer: &Json) -> Result<HashMap<&str, u64>> {
     let Some(vocab) = tokenizer["model"]["vocab"].as_object() else {
         return Err(wrong(TOKENIZER, "its model has no vocabulary by names"));
     };
-    let id = |(text, id): (&'_ String, &Json)| {
-        id.as_u64().ok_or_else(|| {
-            wrong(TOKENIZER, format!("the token `{}` has no id", shortened(text, 40)))
-        })
+    let id = |text: &str, id: &Json| {
+        let no_id = || format!("the token `{}` has no id", shortened(text, 40));
+        id.as_u64().ok_or_else(|| wrong(TOKENIZER, no_id()))
     };
-    vocab.iter().map(|(text, value)| Ok((text.as_str(), id((text, value))?))).collect()
+    vocab.iter().map(|(text, value)| Ok((text.as_str(), id(text, value)?))).collect()
 }
 
 fn flags(token: &Json, file: &str) -> Result<Added> {
@@ -176,8 +167,7 @@ fn flags(token: &Json, file: &str) -> Result<Added> {
 
 /// Texts of the special tokens that `tokenizer_config.json` names.
 pub(super) fn named(files: &Files<'_>) -> Vec<String> {
-    let text =
-        |token: &Json| Some(token.as_str().or_else(|| token["content"].as_str())?.to_owned());
+    let text = |token: &Json| content_of(token).map(str::to_owned);
     let kinds = KINDS.iter().filter_map(|kind| files.config.get(&format!("{kind}_token")));
     let mut all: Vec<String> = kinds.filter_map(text).collect();
     for key in ["additional_special_tokens", "extra_special_tokens"] {

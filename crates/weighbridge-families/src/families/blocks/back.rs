@@ -25,16 +25,8 @@ pub(crate) struct Back {
 /// A config that is being made.
 pub(crate) type Config = Map<String, Json>;
 
-/// A value that no file says.
-#[derive(Clone, Copy)]
-pub(crate) enum Fixed {
-    /// None.
-    Null,
-    /// Yes or no.
-    Flag(bool),
-    /// What follows from the file and the config so far.
-    Made(fn(&Told<'_>, &Config) -> Option<Json>),
-}
+/// A value that no file says: what follows from the file and the config so far.
+pub(crate) type Fixed = fn(&Told<'_>, &Config) -> Option<Json>;
 
 pub(crate) const Q: &str = "blk.#.attn_q.bias";
 pub(crate) const K: &str = "blk.#.attn_k.bias";

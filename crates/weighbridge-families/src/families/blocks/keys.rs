@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use Get::{Any, FileType, Made, Needed, Rope, Yarn};
 use Type::{Count, Counts, Flag, Number, Text};
 
-use super::rope::{local_theta, no_scaling, scaling_factor, scaling_type, sections};
+use super::rope::{scaling, scaling_factor, sections};
 use crate::error::Error;
 use crate::families::settings::Settings;
 
@@ -68,6 +68,12 @@ pub(crate) const INNER: &[&str] = &[
 ];
 pub(crate) const ORIGINAL: &[&str] = &["original_max_position_embeddings"];
 
+#[rustfmt::skip]
+const GATING: &[&str] = &[
+    "score_function", "scoring_func", "score_func", "moe_router_activation",
+    "moe_router_activation_func", "expert_selection_fn",
+];
+
 /// What most files have.
 pub(crate) const BASE: &[Entry] = &[
     ("block_count", Count, Needed(LAYERS)),
@@ -77,7 +83,7 @@ pub(crate) const BASE: &[Entry] = &[
     ("attention.head_count", Count, Any(&["num_attention_heads", "n_head", "n_heads"])),
     ("attention.head_count_kv", Count, Any(&["num_key_value_heads", "n_kv_heads"])),
     ("attention.causal", Flag, Made(not_causal)),
-    ("rope.scaling.type", Text, Made(scaling_type)),
+    ("rope.scaling.type", Text, Made(|settings| scaling(settings).map(Json::from))),
     ("rope.scaling.factor", Number, Made(scaling_factor)),
     ("rope.scaling.original_context_length", Count, Yarn(ORIGINAL)),
     ("rope.scaling.yarn_ext_factor", Number, Yarn(&["extrapolation_factor"])),
@@ -86,7 +92,7 @@ pub(crate) const BASE: &[Entry] = &[
     ("rope.scaling.yarn_beta_slow", Number, Yarn(&["beta_slow"])),
     ("rope.dimension_sections", Counts, Made(sections)),
     ("rope.freq_base", Number, Rope(&["rope_theta"])),
-    ("rope.freq_base_swa", Number, Made(local_theta)),
+    ("rope.freq_base_swa", Number, Made(|settings| settings.local_theta().cloned())),
     RMS,
     (
         "attention.layer_norm_epsilon",
@@ -115,10 +121,13 @@ pub(crate) const FILE_TYPE: Entry = ("general.file_type", Count, FileType);
 pub(crate) const VOCABULARY: Entry = ("vocab_size", Count, Needed(&["vocab_size"]));
 pub(crate) const WINDOW: Entry = ("attention.sliding_window", Count, Needed(&["sliding_window"]));
 pub(crate) const LOGIT_SCALE: Entry = ("logit_scale", Number, Needed(&["logit_scale"]));
-pub(crate) const NO_SCALING: Entry = ("rope.scaling.type", Text, Made(no_scaling));
+/// What files of some families say whatever the config says.
+pub(crate) const NO_SCALING: Entry = ("rope.scaling.type", Text, Made(|_| Some("none".into())));
 
-pub(crate) const ROTARY: &[Entry] =
-    &[VOCABULARY, ("rope.dimension_count", Count, Made(head_width))];
+pub(crate) const ROTARY: &[Entry] = &[
+    VOCABULARY,
+    ("rope.dimension_count", Count, Made(|settings| settings.head_width().map(Json::from))),
+];
 pub(crate) const EXPERT_LENGTHS: &[Entry] = &[
     ("expert_feed_forward_length", Count, Any(&["moe_intermediate_size"])),
     ("expert_shared_feed_forward_length", Count, Any(&["shared_expert_intermediate_size"])),
@@ -131,22 +140,14 @@ pub(crate) fn not_causal(settings: &Settings) -> Option<Json> {
 
 /// The number of the function that chooses experts.
 pub(crate) fn gating(settings: &Settings) -> Option<Json> {
-    let keys = ["score_function", "scoring_func", "score_func", "moe_router_activation"];
-    let more = ["moe_router_activation_func", "expert_selection_fn"];
-    let name = settings.find(&[&keys[..], &more[..]].concat())?;
-    let number = match name.as_str() {
+    let name = settings.find(GATING)?;
+    Some(match name.as_str() {
         Some("softmax") => 1.into(),
         Some("sigmoid") => 2.into(),
         Some("sqrtsoftplus") => 4.into(),
         // No number, and so refused where it is to be one.
         _ => name.clone(),
-    };
-    Some(number)
-}
-
-/// The width of a head.
-pub(crate) fn head_width(settings: &Settings) -> Option<Json> {
-    settings.head_width().map(Json::from)
+    })
 }
 
 /// A number, unless it is zero.
@@ -158,11 +159,6 @@ pub(crate) fn nonzero(settings: &Settings, key: &str) -> Option<Json> {
 pub(crate) fn layers_and_next(settings: &Settings) -> Option<Json> {
     let next = settings.count("num_nextn_predict_layers").unwrap_or(0);
     settings.count("num_hidden_layers")?.checked_add(next).map(Json::from)
-}
-
-/// Sigmoid, whatever the config says.
-pub(crate) fn sigmoid(_: &Settings) -> Option<Json> {
-    Some(2.into())
 }
 
 pub(crate) fn listed_layers(settings: &Settings) -> Option<&Vec<Json>> {

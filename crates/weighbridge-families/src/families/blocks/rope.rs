@@ -14,25 +14,10 @@ pub(crate) fn scaling(settings: &Settings) -> Option<String> {
     }
 }
 
-/// The same as a value.
-pub(crate) fn scaling_type(settings: &Settings) -> Option<Json> {
-    scaling(settings).map(Json::from)
-}
-
 /// By how much positions are scaled.
 pub(crate) fn scaling_factor(settings: &Settings) -> Option<Json> {
     let kind = scaling(settings).filter(|kind| kind != "longrope");
     kind.and_then(|_| settings.rope(&["factor"]).cloned())
-}
-
-/// What files of some families say whatever the config says.
-pub(crate) fn no_scaling(_: &Settings) -> Option<Json> {
-    Some("none".into())
-}
-
-/// The base of rotary frequencies in layers with a sliding window.
-pub(crate) fn local_theta(settings: &Settings) -> Option<Json> {
-    settings.local_theta().cloned()
 }
 
 /// A part of a width, rounded down.

@@ -210,7 +210,7 @@ pub(crate) const CONSOLIDATED: &[Row] = &[
 
 /// Endings of names that not every library stores, because they can be computed from the config,
 /// and what they are.
-pub(crate) const COMPUTED: &[(&str, &str)] = &[
+const COMPUTED: &[(&str, &str)] = &[
     ("rope_freqs.weight", "rotary scaling factors, computed from the config"),
     ("rope_factors_long.weight", "rotary scaling factors, which are in the config"),
     ("rope_factors_short.weight", "rotary scaling factors, which are in the config"),
@@ -221,15 +221,14 @@ pub(crate) const COMPUTED: &[(&str, &str)] = &[
     ("embeddings.position_ids", "positions, counted from zero"),
 ];
 
+/// What a weight is that not every library stores.
+pub(crate) fn computed(name: &str) -> Option<&'static str> {
+    COMPUTED.iter().find(|(end, _)| name.ends_with(end)).map(|(_, what)| *what)
+}
+
 /// How names of the vision model begin, at any dot: GGUF keeps it in a separate file.
+#[rustfmt::skip]
 pub(crate) const VISION: &[&str] = &[
-    "vision_tower.",
-    "vision_model.",
-    "vision_encoder.",
-    "vision_language_adapter.",
-    "visual.",
-    "multi_modal_projector.",
-    "multimodal_projector.",
-    "patch_merger.",
-    "pre_mm_projector_norm.",
+    "vision_tower.", "vision_model.", "vision_encoder.", "vision_language_adapter.", "visual.",
+    "multi_modal_projector.", "multimodal_projector.", "patch_merger.", "pre_mm_projector_norm.",
 ];

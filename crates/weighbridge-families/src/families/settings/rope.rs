@@ -118,17 +118,11 @@ pub(super) fn mirrored(mut rope: Values, values: &Values) -> Values {
     rope
 }
 
+#[rustfmt::skip]
 const THETA: &[&str] = &[
-    "global_rope_theta",
-    "rope_global_theta",
-    "rope_theta_global",
-    "rope_theta",
-    "rotary_emb_base",
+    "global_rope_theta", "rope_global_theta", "rope_theta_global", "rope_theta", "rotary_emb_base",
 ];
+#[rustfmt::skip]
 const LOCAL_THETA: &[&str] = &[
-    "local_rope_theta",
-    "rope_local_theta",
-    "rope_theta_local",
-    "swa_rope_theta",
-    "rope_local_base_freq",
+    "local_rope_theta", "rope_local_theta", "rope_theta_local", "swa_rope_theta", "rope_local_base_freq",
 ];

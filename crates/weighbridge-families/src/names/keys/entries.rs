@@ -5,19 +5,7 @@ use serde_json::Value as Json;
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::families::{Entry, Family, Get, Settings, Type, scaling, whole};
-
-/// Entries in the order in which they were first set.
-#[derive(Default)]
-pub(super) struct Entries(pub Vec<(String, Value)>);
-
-impl Entries {
-    pub fn set(&mut self, key: String, value: Value) {
-        match self.0.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, old)) => *old = value,
-            None => self.0.push((key, value)),
-        }
-    }
-}
+use crate::tokenizer::Entries;
 
 /// Sets some of a family's entries.
 pub(super) fn write(
@@ -68,24 +56,27 @@ fn missing(keys: &[&str]) -> Error {
 fn typed(kind: Type, json: &Json) -> Option<Value> {
     Some(match kind {
         Type::Count => Value::Unsigned(32, whole(json).filter(|count| *count <= u32::MAX.into())?),
-        #[allow(clippy::cast_possible_truncation)] // f32 is what the file has.
-        Type::Number => Value::F32(json.as_f64()? as f32),
+        Type::Number => single(json)?,
         Type::Text => Value::text(json.as_str()?),
-        Type::Texts => {
-            let texts = json.as_array()?.iter().map(|text| text.as_str().map(Value::text));
-            Value::List(texts.collect::<Option<_>>()?)
-        }
+        Type::Texts => list(json, |text| text.as_str().map(Value::text))?,
         Type::Flag => Value::Bool(json.as_bool()?),
-        Type::Counts => {
-            let counts = json.as_array()?.iter().map(|count| {
-                let count = count.as_i64().filter(|count| i32::try_from(*count).is_ok());
-                count.map(|count| Value::Signed(32, count))
-            });
-            Value::List(counts.collect::<Option<_>>()?)
-        }
-        Type::FlagList => {
-            let flags = json.as_array()?.iter().map(|flag| flag.as_bool().map(Value::Bool));
-            Value::List(flags.collect::<Option<_>>()?)
-        }
+        Type::Counts => list(json, signed)?,
+        Type::FlagList => list(json, |flag| flag.as_bool().map(Value::Bool))?,
     })
+}
+
+fn list(json: &Json, of: impl Fn(&Json) -> Option<Value>) -> Option<Value> {
+    json.as_array()?.iter().map(of).collect::<Option<_>>().map(Value::List)
+}
+
+/// A number of 32 bits with a sign.
+pub(super) fn signed(json: &Json) -> Option<Value> {
+    let number = json.as_i64().filter(|number| i32::try_from(*number).is_ok());
+    number.map(|number| Value::Signed(32, number))
+}
+
+/// A single-precision number.
+pub(super) fn single(json: &Json) -> Option<Value> {
+    #[allow(clippy::cast_possible_truncation)] // f32 is what the file has.
+    json.as_f64().map(|number| Value::F32(number as f32))
 }

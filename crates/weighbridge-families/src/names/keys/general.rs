@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::About;
 use super::card::{Card, Said};
+use super::entries::{signed, single};
 use super::title::{Parts, parts, size_label, title};
 use crate::catalog::Value;
 
@@ -65,14 +66,7 @@ fn sampling(generation: &Json) -> Vec<Entry> {
     let mut all: Vec<Entry> =
         sequence.map(|said| text("general.sampling.sequence", said)).into_iter().collect();
     for (keys, name, whole) in SAMPLING {
-        let value = find(keys).and_then(|value| match whole {
-            true => {
-                let number = value.as_i64().filter(|number| i32::try_from(*number).is_ok());
-                number.map(|number| Value::Signed(32, number))
-            }
-            #[allow(clippy::cast_possible_truncation)] // f32 is what the file has.
-            false => value.as_f64().map(|number| Value::F32(number as f32)),
-        });
+        let value = find(keys).and_then(if *whole { signed } else { single });
         all.extend(value.map(|value| (format!("general.sampling.{name}"), value)));
     }
     all
@@ -107,40 +101,36 @@ fn identity(about: &About<'_>, card: &Card) -> Vec<Entry> {
         ("description", pick(&["description", "model_description"], none)),
         ("size_label", size),
     ];
-    let entry = |(name, value): (&str, Option<String>)| {
-        value.map(|value| text(format!("general.{name}"), &value))
-    };
-    found.into_iter().filter_map(entry).collect()
+    keyed(found, "general.").collect()
+}
+
+/// Entries of what is said, under a common start of their keys.
+fn keyed<const COUNT: usize>(
+    found: [(&str, Option<String>); COUNT],
+    start: &str,
+) -> impl Iterator<Item = Entry> {
+    found.into_iter().filter_map(move |(end, said)| Some(text(format!("{start}{end}"), &said?)))
 }
 
 fn licence(card: &Card) -> Vec<Entry> {
     let licence = match card.get(&["license"]) {
-        Some(Said::Text(one)) => Some(one.clone()),
-        Some(Said::List(several)) => texts(several).map(|several| several.join(",")),
+        Some(said @ (Said::Text(_) | Said::List(_))) => several(said).map(|all| all.join(",")),
         _ => None,
     };
     let name = card.text(&["license_name"]).map(str::to_owned);
     let link = card.text(&["license_link"]).map(str::to_owned);
-    let found = [("", licence), (".name", name), (".link", link)];
-    let entry = |(end, value): (&str, Option<String>)| {
-        value.map(|value| text(format!("general.license{end}"), &value))
-    };
-    found.into_iter().filter_map(entry).collect()
+    keyed([("", licence), (".name", name), (".link", link)], "general.license").collect()
 }
 
-/// The texts of a list that has nothing else.
-fn texts(list: &[Said]) -> Option<Vec<String>> {
+/// One text, or those of a list that has nothing else.
+fn several(said: &Said) -> Option<Vec<String>> {
     let text = |said: &Said| match said {
         Said::Text(text) => Some(text.clone()),
         _ => None,
     };
-    list.iter().map(text).collect()
-}
-
-fn several(said: &Said) -> Option<Vec<String>> {
     match said {
         Said::Text(one) => Some(vec![one.clone()]),
-        Said::List(list) => texts(list),
+        Said::List(list) => list.iter().map(text).collect(),
         Said::Nothing => Some(Vec::new()),
         Said::Other => None,
     }
@@ -158,24 +148,19 @@ fn others(prefix: &str, said: Option<&Said>, parameters: u64) -> Vec<Entry> {
             true => id_in_address(id).map(|id| parts(id, parameters)),
             false => Some(parts(id, parameters)),
         };
-        let address = match (is_address, &parts) {
-            (true, _) => Some(id.clone()),
-            (false, Some(Parts { organization: Some(organization), full, .. })) => {
-                Some(format!("https://huggingface.co/{organization}/{full}"))
-            }
-            _ => None,
-        };
         let parts = parts.as_ref();
+        let organization = parts.and_then(|parts| parts.organization.as_deref());
+        let address = match is_address {
+            true => Some(id.clone()),
+            false => organization.map(|_| format!("https://huggingface.co/{id}")),
+        };
         let found = [
             ("name", parts.map(|parts| title(&parts.full))),
             ("version", parts.and_then(|parts| parts.version.clone())),
-            ("organization", parts.and_then(|parts| parts.organization.as_deref().map(title))),
+            ("organization", organization.map(title)),
             ("repo_url", address),
         ];
-        let entry = |(name, value): (&str, Option<String>)| {
-            value.map(|value| text(format!("{prefix}.{at}.{name}"), &value))
-        };
-        all.extend(found.into_iter().filter_map(entry));
+        all.extend(keyed(found, &format!("{prefix}.{at}.")));
     }
     all
 }

@@ -23,7 +23,8 @@ mod title;
 pub(super) use crate::families::first_position;
 pub use crate::families::{About, Parameters};
 use crate::families::{Family, POOLING_STEP, Settings, not_yet, of_config, settings};
-use entries::{Entries, write};
+use crate::tokenizer::Entries;
+use entries::write;
 
 /// The entries before the tokenizer's, in the converter's order.
 ///
@@ -37,7 +38,7 @@ pub fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     refuse(about, family, &settings)?;
     settings.forget(family.ignored);
     let mut all = Entries::default();
-    all.set("general.architecture".into(), Value::text(family.architecture));
+    all.text("general.architecture", family.architecture);
     write(family, family.early, &settings, about.file_type, &mut all)?;
     for (key, value) in general::entries(about) {
         all.set(key, value);
@@ -45,8 +46,8 @@ pub fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     for rows in family.keys {
         write(family, rows, &settings, about.file_type, &mut all)?;
     }
-    all.set("general.quantization_version".into(), Value::Unsigned(32, 2));
-    Ok(all.0)
+    all.id("general.quantization_version", 2);
+    Ok(all.finished())
 }
 
 /// The entries of an adapter's file. Only `base`, the config of its base model, tells the
@@ -58,15 +59,15 @@ pub fn adapter_entries(
 ) -> Result<Vec<(String, Value)>> {
     let family = of_config(base).ok_or_else(|| unknown(base))?;
     let mut all = Entries::default();
-    all.set("general.architecture".into(), Value::text(family.architecture));
-    all.set("general.type".into(), Value::text("adapter"));
-    all.set("adapter.type".into(), Value::text("lora"));
+    all.text("general.architecture", family.architecture);
+    all.text("general.type", "adapter");
+    all.text("adapter.type", "lora");
     let general = general::entries(about).into_iter().filter(|(key, _)| key != "general.type");
     for (key, value) in general.chain(own) {
         all.set(key, value);
     }
-    all.set("general.quantization_version".into(), Value::Unsigned(32, 2));
-    Ok(all.0)
+    all.id("general.quantization_version", 2);
+    Ok(all.finished())
 }
 
 /// The architecture's name in GGUF, from `architectures[0]` or `model_type`; `None` if it is not known.

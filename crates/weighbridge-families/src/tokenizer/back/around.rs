@@ -17,7 +17,6 @@ enum Part {
 /// A template of what the file says is added. Pairs of texts are joined as the file's flag for them
 /// was found in the first place.
 pub(super) fn template(special: &Special, tokens: &Tokens, is_byte_level: bool) -> Json {
-    let adds = special.adds;
     let trimmed = json!({
         "type": "ByteLevel",
         "add_prefix_space": true,
@@ -25,9 +24,9 @@ pub(super) fn template(special: &Special, tokens: &Tokens, is_byte_level: bool) 
         "use_regex": true,
     });
     // This kind says that nothing is added, for what does not say otherwise.
-    let says_nothing_is_added = is_byte_level && adds.bos.is_some() && adds.eos.is_some();
-    let around = around(special, tokens);
-    match (says_nothing_is_added, around) {
+    let says_nothing_is_added =
+        is_byte_level && special.adds("bos").is_some() && special.adds("eos").is_some();
+    match (says_nothing_is_added, around(special, tokens)) {
         (true, Some(around)) => json!({ "type": "Sequence", "processors": [trimmed, around] }),
         (true, None) => trimmed,
         (false, around) => around.unwrap_or_default(),
@@ -35,20 +34,19 @@ pub(super) fn template(special: &Special, tokens: &Tokens, is_byte_level: bool) 
 }
 
 fn around(special: &Special, tokens: &Tokens) -> Option<Json> {
-    let token = |kind: &str, add: Option<bool>| special.id(kind).filter(|_| add == Some(true));
-    let (bos, eos) = (token("bos", special.adds.bos), token("eos", special.adds.eos));
-    if bos.or(eos).is_none() && special.adds.sep != Some(true) {
+    let token = |kind: &str| special.id(kind).filter(|_| special.adds(kind) == Some(true));
+    let (bos, eos) = (token("bos"), token("eos"));
+    if bos.or(eos).is_none() && special.adds("sep") != Some(true) {
         return None;
     }
     let part = |id: Option<usize>, text: u8| id.map(|id| Part::Token(id, text));
     let single = [part(bos, 0), Some(Part::A), part(eos, 0)];
     let sep = special.id("sep").or(special.id("eos"));
-    let between = match special.adds.sep {
+    let [after, before] = match special.adds("sep") {
         None => [None, None],
         Some(false) => [part(eos, 0), part(bos, 1)],
         Some(true) => [part(eos, 0), part(sep, 0)],
     };
-    let [after, before] = between;
     let pair = [part(bos, 0), Some(Part::A), after, before, Some(Part::B), part(eos, 1)];
     let flat = |parts: &[Option<Part>]| parts.iter().flatten().copied().collect::<Vec<_>>();
     Some(template_of(&flat(&single), &flat(&pair), tokens))
@@ -65,8 +63,8 @@ pub(super) fn bert(cls: usize, sep: usize, tokens: &Tokens) -> Json {
 pub(super) fn roberta(cls: usize, sep: usize, tokens: &Tokens) -> Json {
     json!({
         "type": "RobertaProcessing",
-        "sep": [text(tokens, sep), sep],
-        "cls": [text(tokens, cls), cls],
+        "sep": [tokens.text(sep), sep],
+        "cls": [tokens.text(cls), cls],
         "trim_offsets": true,
         "add_prefix_space": false,
     })
@@ -78,7 +76,7 @@ fn template_of(single: &[Part], pair: &[Part], tokens: &Tokens) -> Json {
         Part::A => json!({ "Sequence": { "id": "A", "type_id": 0 } }),
         Part::B => json!({ "Sequence": { "id": "B", "type_id": 1 } }),
         Part::Token(id, kind) => {
-            let text = text(tokens, id);
+            let text = tokens.text(id);
             let entry = json!({ "id": text, "ids": [id], "tokens": [text] });
             known.insert(text.to_owned(), entry);
             json!({ "SpecialToken": { "id": text, "type_id": kind } })
@@ -87,8 +85,4 @@ fn template_of(single: &[Part], pair: &[Part], tokens: &Tokens) -> Json {
     let single: Vec<Json> = single.iter().map(&mut shown).collect();
     let pair: Vec<Json> = pair.iter().map(&mut shown).collect();
     json!({ "type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": known })
-}
-
-fn text(tokens: &Tokens, id: usize) -> &str {
-    tokens.get(id).map_or("", |token| &token.text)
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value as Json, json};
 
 use super::document::{self, Document, Vocabulary};
-use super::metadata::Metadata;
+use super::metadata::{Metadata, needed};
 use super::special::{Assumed, Special};
 use super::tokens::Tokens;
 use super::{Made, around};
@@ -13,15 +13,8 @@ use crate::error::{Error, Result};
 use crate::text::shortened;
 use crate::tokenizer::pre;
 
-/// What readers add to a text of a pre-tokenizer of a name, where the file does not say.
-const ASSUMED: [(&str, &[&str]); 6] = [
-    ("llama-bpe", &["bos"]),
-    ("llama3", &["bos"]),
-    ("llama-v3", &["bos"]),
-    ("lfm2", &["bos"]),
-    ("falcon-h1", &["bos"]),
-    ("tekken", &["bos"]),
-];
+/// Names of pre-tokenizers whose readers put a token before a text, where the file does not say.
+const BEGINS: [&str; 6] = ["llama-bpe", "llama3", "llama-v3", "lfm2", "falcon-h1", "tekken"];
 
 /// The class for which every version of transformers takes `tokenizer.json` as it is.
 pub(super) const AS_IT_IS: &str = "PreTrainedTokenizerFast";
@@ -29,10 +22,7 @@ pub(super) const AS_IT_IS: &str = "PreTrainedTokenizerFast";
 /// A byte-level tokenizer.
 pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     const KEY: &str = "tokenizer.ggml.pre";
-    let Some(name) = metadata.text(KEY)? else {
-        return Err(Error::unsupported(format!("the file has no `{KEY}`")));
-    };
-    let mut made = of(metadata, &name)?;
+    let mut made = of(metadata, &needed(KEY, metadata.text(KEY)?)?)?;
     let architecture = metadata.text("general.architecture")?;
     // Who converts this family looks for the class, to tell it from one with SentencePiece.
     if architecture.as_deref() == Some("phi3") {
@@ -41,17 +31,13 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     Ok(made)
 }
 
-/// Gemma 4's tokenizer, which has a model of its own and no name of a pre-tokenizer.
-pub(super) fn make_gemma4(metadata: &Metadata<'_>) -> Result<Made> {
-    of(metadata, "gemma4")
-}
-
-fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
+/// The byte pairs behind a pre-tokenizer of a name.
+pub(super) fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
     let known = pre::known(name)?;
     let mut not_carried = Vec::new();
     let mut tokens = Tokens::read(metadata)?;
     tokens.leave_out_twins(&mut not_carried)?;
-    let adds = ASSUMED.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, adds)| adds);
+    let adds: &[&str] = if BEGINS.contains(&name) { &["bos"] } else { &[] };
     let assumed = Assumed { adds, ids: &[] };
     let special = Special::read(metadata, &mut tokens, assumed, &mut not_carried)?;
     let merges = merges(metadata, &tokens)?;
@@ -63,10 +49,9 @@ fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
         (Some(cls), Some(sep)) if known.is_roberta => around::roberta(cls, sep, &tokens),
         _ => around::template(&special, &tokens, known.is_byte_level),
     };
-    let unknown = special.id("unk").and_then(|id| tokens.get(id)).map(|token| &token.text);
     let falls_back = !known.is_byte_level;
-    let unknown = unknown.filter(|_| falls_back).map(String::as_str);
-    let model = document::pairs(unknown, falls_back, known.ignores_merges);
+    let unknown = special.id("unk").filter(|_| falls_back);
+    let model = document::pairs(&tokens, unknown, falls_back, known.ignores_merges);
     let decoder = match known.is_byte_level {
         true => {
             json!({ "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true })

@@ -29,7 +29,7 @@ pub(super) fn of(metadata: &Metadata<'_>, made: &Made) -> Result<Json> {
     // Who converts a unigram vocabulary takes this for what is done to a text at first.
     let fewer_spaces = metadata.flag("tokenizer.ggml.remove_extra_whitespaces")?;
     set("clean_up_tokenization_spaces", json!(fewer_spaces.unwrap_or(false)));
-    if !is_bert(made) {
+    if made.document.model["type"] != "WordPiece" {
         set("model_input_names", json!(["input_ids", "attention_mask"]));
     }
     if let Some(length) = context_length(metadata)? {
@@ -39,21 +39,14 @@ pub(super) fn of(metadata: &Metadata<'_>, made: &Made) -> Result<Json> {
     Ok(Json::Object(config))
 }
 
-fn is_bert(made: &Made) -> bool {
-    made.document.model["type"] == "WordPiece"
-}
-
 /// Flags that the post-processor does not say, or that it repeats: readers put together one of their
 /// own from them, which is the same unless two texts are separated by more.
 fn flags(made: &Made) -> Vec<(&'static str, bool)> {
-    let adds = made.special.adds;
     let is_plain = made.document.decoder["type"] == "Sequence";
-    let mut flags = Vec::new();
-    if is_plain && adds.sep != Some(true) {
-        flags.extend(adds.bos.map(|add| ("add_bos_token", add)));
-        flags.extend(adds.eos.map(|add| ("add_eos_token", add)));
-    }
-    flags
+    let is_repeated = is_plain && made.special.adds("sep") != Some(true);
+    let kinds = [("bos", "add_bos_token"), ("eos", "add_eos_token")].into_iter();
+    let flag = |(kind, key)| made.special.adds(kind).map(|add| (key, add));
+    kinds.filter(|_| is_repeated).filter_map(flag).collect()
 }
 
 /// Added tokens by their ids. In a vocabulary with scores, those are meant that other files added.
@@ -64,7 +57,7 @@ fn by_id(made: &Made) -> Map<String, Json> {
         token.is_added && (is_byte_level || later && token.score == ADDED)
     };
     let tokens = made.tokens.present().filter(|(_, token)| is_there(token));
-    tokens.map(|(id, one)| (id.to_string(), added::flags(one, is_byte_level).into())).collect()
+    tokens.map(|(id, one)| (id.to_string(), added::flags(one, is_byte_level))).collect()
 }
 
 /// One template, or several by name, of which one may be the default.
@@ -77,10 +70,8 @@ fn templates(metadata: &Metadata<'_>) -> Result<Option<Json>> {
     let mut all = Vec::new();
     for name in names {
         let Some(template) = metadata.text(&format!("{KEY}.{name}"))? else {
-            let name = shortened(&name, 40);
-            return Err(Error::malformed(format!(
-                "there is no chat template of the name `{name}`"
-            )));
+            let message = "there is no chat template of the name";
+            return Err(Error::malformed(format!("{message} `{}`", shortened(&name, 40))));
         };
         all.push(json!({ "name": name, "template": template }));
     }

@@ -106,13 +106,18 @@ struct Merges<'a>(&'a [(usize, usize)], &'a Tokens);
 
 impl Serialize for Merges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let text = |id: usize| self.1.get(id).map_or("", |token| &*token.text);
-        serializer.collect_seq(self.0.iter().map(|(a, b)| (text(*a), text(*b))))
+        serializer.collect_seq(self.0.iter().map(|(a, b)| (self.1.text(*a), self.1.text(*b))))
     }
 }
 
 /// A model of byte pairs.
-pub(super) fn pairs(unknown: Option<&str>, falls_back: bool, ignores_merges: bool) -> Json {
+pub(super) fn pairs(
+    tokens: &Tokens,
+    unknown: Option<usize>,
+    falls_back: bool,
+    ignores_merges: bool,
+) -> Json {
+    let unknown = unknown.and_then(|id| tokens.get(id)).map(|token| &token.text);
     json!({
         "type": "BPE",
         "dropout": null,

@@ -10,10 +10,8 @@ pub(super) struct Metadata<'a>(pub &'a dyn Fn(&str) -> Option<Value>);
 impl Metadata<'_> {
     pub fn text(&self, key: &str) -> Result<Option<String>> {
         let Some(value) = (self.0)(key) else { return Ok(None) };
-        match value.as_str() {
-            Some(text) => Ok(Some(text.to_owned())),
-            None => Err(other(key, &value, "text")),
-        }
+        let text = value.as_str().map(str::to_owned);
+        text.map(Some).ok_or_else(|| other(key, &value, "text"))
     }
 
     pub fn flag(&self, key: &str) -> Result<Option<bool>> {
@@ -73,6 +71,11 @@ impl Metadata<'_> {
         };
         values.iter().enumerate().map(element).collect::<Result<_>>().map(Some)
     }
+}
+
+/// A value that the file has to have.
+pub(super) fn needed<T>(key: &str, value: Option<T>) -> Result<T> {
+    value.ok_or_else(|| Error::unsupported(format!("the file has no `{key}`")))
 }
 
 fn other(key: &str, value: &Value, wanted: &str) -> Error {

@@ -25,7 +25,7 @@ use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::text::shortened;
 use document::Document;
-use metadata::Metadata;
+use metadata::{Metadata, needed};
 use special::Special;
 use tokens::Tokens;
 
@@ -52,12 +52,10 @@ struct Made {
 pub fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written> {
     let metadata = Metadata(metadata);
     const KEY: &str = "tokenizer.ggml.model";
-    let Some(model) = metadata.text(KEY)? else {
-        return Err(Error::unsupported(format!("the file has no `{KEY}`")));
-    };
-    let made = match &*model {
+    let made = match &*needed(KEY, metadata.text(KEY)?)? {
         "gpt2" => byte_pairs::make(&metadata)?,
-        "gemma4" => byte_pairs::make_gemma4(&metadata)?,
+        // Gemma 4's tokenizer has a model of its own and no name of a pre-tokenizer.
+        "gemma4" => byte_pairs::of(&metadata, "gemma4")?,
         "llama" => pieces::make(&metadata)?,
         "bert" => word_pieces::make(&metadata)?,
         "t5" => unigram::make(&metadata)?,

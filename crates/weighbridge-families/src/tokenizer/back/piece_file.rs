@@ -67,12 +67,9 @@ fn piece(token: &Token, is_unknown: bool, plain: &HashSet<&str>) -> (String, f32
     }
     let marked = token.text.replace(' ', "▁");
     let text = if plain.contains(&*marked) { token.text.clone() } else { marked };
-    let kind = match token.kind {
-        // There is one.
-        TokenType::Unknown => TokenType::Unused,
-        kind => kind,
-    };
-    (text, token.score, if token.is_nobody { TokenType::Unused } else { kind })
+    // There is one that stands for the unknown.
+    let is_unused = token.is_nobody || token.kind == TokenType::Unknown;
+    (text, token.score, if is_unused { TokenType::Unused } else { token.kind })
 }
 
 fn written((text, score, kind): (String, f32, TokenType)) -> Message {

@@ -6,9 +6,9 @@
 use serde_json::{Value as Json, json};
 
 use super::document::{self, Document, Vocabulary};
-use super::metadata::Metadata;
+use super::metadata::{Metadata, needed};
 use super::special::{Assumed, Special};
-use super::tokens::{Token, Tokens};
+use super::tokens::{SCORES, Token, Tokens};
 use super::{Made, around, byte_pairs, merges, piece_file};
 use crate::error::{Error, Result};
 use crate::tokenizer::files::MODEL;
@@ -23,9 +23,7 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let mut not_carried = Vec::new();
     let mut tokens = Tokens::read(metadata)?;
     tokens.leave_out_twins(&mut not_carried)?;
-    if metadata.scores("tokenizer.ggml.scores")?.is_none() {
-        return Err(Error::unsupported("the file has no `tokenizer.ggml.scores`"));
-    }
+    needed(SCORES, metadata.scores(SCORES)?)?;
     refuse_long(&tokens)?;
     let special = Special::read(metadata, &mut tokens, ASSUMED, &mut not_carried)?;
     take_spaces(metadata, &mut tokens, &mut not_carried)?;
@@ -54,14 +52,14 @@ fn parts(tokens: &Tokens, special: &Special, begins: bool) -> Document {
         }
         false => spaces,
     };
-    let unknown = unknown(tokens, special).and_then(|id| tokens.get(id)).map(|token| &token.text);
-    let model = document::pairs(unknown.map(String::as_str), falls_back(tokens), false);
+    // What is no piece becomes bytes, if there are tokens for them.
+    let falls_back = tokens.0.iter().any(|token| token.kind == TokenType::Byte);
     Document {
         normalizer,
         pre_tokenizer: Json::Null,
         post_processor: around::template(special, tokens, false),
         decoder: byte_pairs::falling_back(begins),
-        model,
+        model: document::pairs(tokens, unknown(tokens, special), falls_back, false),
         vocabulary: Vocabulary::Ids,
         merges: Some(merges::of(tokens)),
     }
@@ -69,13 +67,10 @@ fn parts(tokens: &Tokens, special: &Special, begins: bool) -> Document {
 
 /// A piece is cut at every letter to find its parts, which nobody could wait for if it were long.
 fn refuse_long(tokens: &Tokens) -> Result<()> {
-    match tokens.present().find(|(_, token)| token.text.len() > LONGEST) {
-        Some((id, token)) => {
-            let length = token.text.len();
-            Err(Error::limit(format!("the token {id} has {length} bytes, which is not believed")))
-        }
-        None => Ok(()),
-    }
+    let mut lengths = tokens.present().map(|(id, token)| (id, token.text.len()));
+    lengths.find(|(_, length)| *length > LONGEST).map_or(Ok(()), |(id, length)| {
+        Err(Error::limit(format!("the token {id} has {length} bytes, which is not believed")))
+    })
 }
 
 /// Special tokens of Phi-3 own the spaces after them, except for these. No file says so: readers know
@@ -94,11 +89,6 @@ fn take_spaces(
     let what = "special tokens own the spaces after them, as those of Phi-3 do";
     not_carried.push(format!("{what}, which the file does not say"));
     Ok(())
-}
-
-/// Whether what is no piece becomes bytes.
-pub(super) fn falls_back(tokens: &Tokens) -> bool {
-    tokens.0.iter().any(|token| token.kind == TokenType::Byte)
 }
 
 /// The token that stands for what is no piece: one that is said to, is of that type, or has its text.

@@ -4,7 +4,7 @@ use super::metadata::Metadata;
 use super::tokens::{Token, Tokens};
 use crate::error::{Error, Result};
 use crate::text::shortened;
-use crate::tokenizer::special::{ADDED, IDS, KINDS};
+use crate::tokenizer::special::{ADDED, IDS, KINDS, key_of};
 
 /// Other tokens with an id of their own, which the files of a tokenizer have no place for.
 const ELSEWHERE: [&str; 11] = [
@@ -21,17 +21,10 @@ pub(super) struct Assumed {
     pub ids: &'static [(&'static str, usize)],
 }
 
-/// Whether tokens are added around a text, where that is stated, or assumed and not false.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Adds {
-    pub bos: Option<bool>,
-    pub eos: Option<bool>,
-    pub sep: Option<bool>,
-}
-
 pub(super) struct Special {
     ids: Vec<(&'static str, usize)>,
-    pub adds: Adds,
+    /// Whether tokens are added around a text, where that is stated, or assumed and not false.
+    adds: Vec<(&'static str, bool)>,
 }
 
 impl Special {
@@ -43,7 +36,7 @@ impl Special {
         assumed: Assumed,
         not_carried: &mut Vec<String>,
     ) -> Result<Self> {
-        let mut special = Self { ids: Vec::new(), adds: Adds::default() };
+        let mut special = Self { ids: Vec::new(), adds: Vec::new() };
         for kind in KINDS {
             if let Some(id) = id(metadata, tokens, kind)? {
                 special.ids.push((kind, id));
@@ -66,7 +59,7 @@ impl Special {
         }
         for kind in ELSEWHERE {
             if let Some(id) = id(metadata, tokens, kind)? {
-                let text = tokens.get(id).map_or(String::new(), |one| shortened(&one.text, 40));
+                let text = shortened(tokens.text(id), 40);
                 not_carried.push(format!("the {kind} token: `{text}`, id {id}"));
             }
         }
@@ -80,20 +73,22 @@ impl Special {
         assumed: Assumed,
         not_carried: &mut Vec<String>,
     ) -> Result<()> {
-        let mut flags = [None; 3];
-        for ((kind, key), flag) in ADDED.iter().zip(&mut flags) {
-            *flag = metadata.flag(key)?.or(assumed.adds.contains(kind).then_some(true));
+        for (kind, key) in ADDED {
+            let flag = metadata.flag(key)?.or(assumed.adds.contains(&kind).then_some(true));
             // Two texts are separated by what ends them, if nothing else does that.
-            let has_token = self.id(kind).is_some() || *kind == "sep" && self.id("eos").is_some();
-            if *flag == Some(true) && !has_token {
+            let has_token = self.id(kind).is_some() || kind == "sep" && self.id("eos").is_some();
+            if flag == Some(true) && !has_token {
                 not_carried
                     .push(format!("that the {kind} token is added to a text: the file names none"));
-                *flag = None;
+                continue;
             }
+            self.adds.extend(flag.map(|add| (kind, add)));
         }
-        let [bos, eos, sep] = flags;
-        self.adds = Adds { bos, eos, sep };
         Ok(())
+    }
+
+    pub fn adds(&self, kind: &str) -> Option<bool> {
+        self.adds.iter().find(|(known, _)| *known == kind).map(|(_, add)| *add)
     }
 
     pub fn id(&self, kind: &str) -> Option<usize> {
@@ -117,17 +112,13 @@ fn is_framed(text: &str) -> bool {
 
 /// The id of a kind of tokens.
 fn id(metadata: &Metadata<'_>, tokens: &Tokens, kind: &str) -> Result<Option<usize>> {
-    let known = IDS.iter().find(|(known, _)| *known == kind).map(|(_, key)| (*key).to_owned());
-    let key = known.unwrap_or_else(|| format!("tokenizer.ggml.{kind}_token_id"));
+    let unlisted = || format!("tokenizer.ggml.{kind}_token_id");
+    let key = key_of(&IDS, kind).map_or_else(unlisted, str::to_owned);
     let Some(id) = metadata.number(&key)? else { return Ok(None) };
     let index = usize::try_from(id).ok();
-    match index.filter(|id| tokens.get(*id).is_some_and(|token| !token.is_nobody)) {
-        Some(id) => Ok(Some(id)),
-        None => {
-            let count = tokens.0.len();
-            Err(Error::malformed(format!(
-                "the {kind} token has the id {id}, which is none of {count} tokens"
-            )))
-        }
-    }
+    let index = index.filter(|id| tokens.get(*id).is_some_and(|token| !token.is_nobody));
+    index.map(Some).ok_or_else(|| {
+        let what = format!("which is none of {} tokens", tokens.0.len());
+        Error::malformed(format!("the {kind} token has the id {id}, {what}"))
+    })
 }

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::metadata::Metadata;
+use super::metadata::{Metadata, needed};
 use crate::error::{Error, Result};
 use crate::text::shortened;
 use crate::tokenizer::TOKENS;
 use crate::tokenizer::files::MOST_TOKENS;
 use crate::tokenizer::sentencepiece::NOBODY;
 use crate::tokenizer::token_type::TokenType;
+
+pub(super) const SCORES: &str = "tokenizer.ggml.scores";
 
 /// How many tokens of a fault are named one by one.
 const SHOWN: usize = 20;
@@ -32,15 +34,13 @@ pub(super) struct Tokens(pub Vec<Token>);
 
 impl Tokens {
     pub fn read(metadata: &Metadata<'_>) -> Result<Self> {
-        let Some(texts) = metadata.texts(TOKENS)? else {
-            return Err(Error::unsupported(format!("the file has no `{TOKENS}`")));
-        };
+        let texts = needed(TOKENS, metadata.texts(TOKENS)?)?;
         if texts.len() as u64 > MOST_TOKENS {
             let count = texts.len();
             return Err(Error::limit(format!("a vocabulary of {count} tokens is not believed")));
         }
         let kinds = metadata.numbers("tokenizer.ggml.token_type")?;
-        let scores = metadata.scores("tokenizer.ggml.scores")?;
+        let scores = metadata.scores(SCORES)?;
         as_many("types", kinds.as_deref(), texts.len())?;
         as_many("scores", scores.as_deref(), texts.len())?;
         let token = |(id, text): (usize, String)| {
@@ -92,6 +92,11 @@ impl Tokens {
 
     pub fn get(&self, id: usize) -> Option<&Token> {
         self.0.get(id)
+    }
+
+    /// The text of an id; empty if nobody has it.
+    pub fn text(&self, id: usize) -> &str {
+        self.get(id).map_or("", |token| &token.text)
     }
 
     /// All tokens that are somebody's, with their ids.

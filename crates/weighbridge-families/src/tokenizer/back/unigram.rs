@@ -4,9 +4,9 @@
 use serde_json::{Value as Json, json};
 
 use super::document::{Document, Vocabulary};
-use super::metadata::Metadata;
+use super::metadata::{Metadata, needed};
 use super::special::{Assumed, Special};
-use super::tokens::{Token, Tokens};
+use super::tokens::{SCORES, Token, Tokens};
 use super::{Made, around, byte_pairs};
 use crate::error::{Error, Result};
 use crate::tokenizer::base64::encoded;
@@ -20,9 +20,7 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let mut not_carried = Vec::new();
     let mut tokens = Tokens::read(metadata)?;
     tokens.leave_out_twins(&mut not_carried)?;
-    if metadata.scores("tokenizer.ggml.scores")?.is_none() {
-        return Err(Error::unsupported("the file has no `tokenizer.ggml.scores`"));
-    }
+    needed(SCORES, metadata.scores(SCORES)?)?;
     name_mask(metadata, &mut tokens, &mut not_carried)?;
     let special = Special::read(metadata, &mut tokens, ASSUMED, &mut not_carried)?;
     let Some(unknown) = special.id("unk") else {
@@ -58,11 +56,9 @@ fn name_mask(
         if token.kind != TokenType::Unused || !(token.is_nobody || is_filler) {
             continue;
         }
-        let (text, kind) = match mask == Some(id as u64) && !is_known {
-            true => (MASK.to_owned(), TokenType::Control),
-            false => (format!("[PAD{id}]"), TokenType::Unused),
-        };
-        if kind == TokenType::Control {
+        let (mut text, mut kind) = (format!("[PAD{id}]"), TokenType::Unused);
+        if mask == Some(id as u64) && !is_known {
+            (text, kind) = (MASK.to_owned(), TokenType::Control);
             not_carried
                 .push(format!("the text of the mask token, which is not in the file: `{MASK}`"));
         }

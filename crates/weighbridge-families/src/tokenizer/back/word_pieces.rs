@@ -31,7 +31,7 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     });
     let model = json!({
         "type": "WordPiece",
-        "unk_token": tokens.get(unknown).map(|token| &token.text),
+        "unk_token": tokens.text(unknown),
         "continuing_subword_prefix": "##",
         "max_input_chars_per_word": 100,
     });

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::tokenizer::files::Files;
+use crate::tokenizer::files::{Files, content_of, steps_of};
 use crate::tokenizer::vocabulary::Vocabulary;
 
 /// What the post-processor does, unless `tokenizer_config.json` says something about it.
@@ -20,15 +20,11 @@ pub(super) fn put(
         };
         return Some([id("bos")?, ids, id("eos")?].concat());
     }
-    let processor = &tokenizer["post_processor"];
-    let single = std::slice::from_ref(processor);
-    let all = processor["processors"].as_array().map_or(single, Vec::as_slice);
-    all.iter().try_fold(ids, processed)
+    steps_of(&tokenizer["post_processor"], "processors").iter().try_fold(ids, processed)
 }
 
 fn named(files: &Files<'_>, kind: &str, vocabulary: &Vocabulary<'_>) -> Option<u64> {
-    let token = files.config.get(&format!("{kind}_token"))?;
-    let content = token.as_str().or_else(|| token["content"].as_str())?;
+    let content = content_of(files.config.get(&format!("{kind}_token"))?)?;
     let added = vocabulary.added.iter().find(|added| added.content == content);
     added.map(|added| added.id).or_else(|| vocabulary.base.get(content).copied())
 }

@@ -11,7 +11,7 @@ mod pattern;
 mod steps;
 mod words;
 
-pub(super) use bytes::of_bytes;
+pub(super) use bytes::{letters, of_bytes};
 use serde_json::Value as Json;
 
 use super::files::Files;
@@ -34,6 +34,15 @@ enum Part {
     Token(u64),
 }
 
+impl Part {
+    fn changed(self, change: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Text(text) => Self::Text(change(&text)),
+            Self::Token(_) => self,
+        }
+    }
+}
+
 /// What is done to the text.
 type Normalize = Box<dyn Fn(&str) -> String>;
 
@@ -46,11 +55,8 @@ pub(super) fn ids(
     let raw = vec![Part::Text(TEXT.concat())];
     let parts = added::split(raw, tokenizer, vocabulary, false, str::to_owned)?;
     let normalize = steps::normalizer(&tokenizer["normalizer"])?;
-    let texts = parts.into_iter().map(|part| match part {
-        Part::Text(text) => Part::Text(normalize(&text)),
-        token @ Part::Token(_) => token,
-    });
-    let parts = added::split(texts.collect(), tokenizer, vocabulary, true, &normalize)?;
+    let texts = parts.into_iter().map(|part| part.changed(&normalize)).collect();
+    let parts = added::split(texts, tokenizer, vocabulary, true, &normalize)?;
     let parts = steps::pre_tokenize(parts, &tokenizer["pre_tokenizer"])?;
     let ids = match tokenizer["model"]["type"].as_str() {
         Some("WordPiece") => words::ids(&parts, &tokenizer["model"], vocabulary)?,

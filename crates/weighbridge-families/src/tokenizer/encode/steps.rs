@@ -43,13 +43,16 @@ pub(super) fn pre_tokenize(parts: Vec<Part>, step: &Json) -> Option<Vec<Part>> {
             _ => None,
         },
         Some("ByteLevel") => {
-            let spaced = step["add_prefix_space"] == true;
-            let parts = if spaced { after_a_space(parts) } else { parts };
+            let parts = match step["add_prefix_space"] == true {
+                true => parts.into_iter().map(|part| part.changed(after_a_space)).collect(),
+                false => parts,
+            };
             let words = match step["use_regex"] == false {
                 true => parts,
                 false => cut(&parts, GPT2, Keep::All)?,
             };
-            Some(words.into_iter().map(|part| changed(part, bytes::spelled)).collect())
+            let spelled = |text: &str| bytes::of_bytes(text.as_bytes());
+            Some(words.into_iter().map(|part| part.changed(spelled)).collect())
         }
         Some("BertPreTokenizer") => {
             let words = cut(&parts, r"\S+", Keep::Matches)?;
@@ -114,19 +117,9 @@ fn cut(parts: &[Part], pattern: &str, keep: Keep) -> Option<Vec<Part>> {
     Some(found)
 }
 
-fn changed(part: Part, change: impl Fn(&str) -> String) -> Part {
-    match part {
-        Part::Text(text) => Part::Text(change(&text)),
-        token @ Part::Token(_) => token,
-    }
-}
-
-fn after_a_space(parts: Vec<Part>) -> Vec<Part> {
-    let spaced = |text: &str| match text.starts_with(char::is_whitespace) {
-        true => text.to_owned(),
-        false => format!(" {text}"),
-    };
-    parts.into_iter().map(|part| changed(part, spaced)).collect()
+fn after_a_space(text: &str) -> String {
+    let space = if text.starts_with(char::is_whitespace) { "" } else { " " };
+    format!("{space}{text}")
 }
 
 #[cfg(test)]

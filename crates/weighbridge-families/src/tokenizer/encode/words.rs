@@ -42,10 +42,9 @@ pub(super) fn ids(parts: &[Part], model: &Json, vocabulary: &Vocabulary<'_>) -> 
         match part {
             Part::Token(id) => ids.push(*id),
             Part::Text(word) if word.chars().count() as u64 > longest => ids.push(unknown),
-            Part::Text(word) => match pieces(word, prefix, vocabulary) {
-                Some(found) => ids.extend(found),
-                None => ids.push(unknown),
-            },
+            Part::Text(word) => {
+                ids.extend(pieces(word, prefix, vocabulary).unwrap_or(vec![unknown]));
+            }
         }
     }
     Some(ids)
@@ -55,11 +54,9 @@ fn pieces(word: &str, prefix: &str, vocabulary: &Vocabulary<'_>) -> Option<Vec<u
     let (mut found, mut rest) = (Vec::new(), word);
     while !rest.is_empty() {
         let ends = rest.char_indices().map(|(at, letter)| at + letter.len_utf8()).rev();
+        let prefix = if found.is_empty() { "" } else { prefix };
         let known = |end: usize| {
-            let id = match found.is_empty() {
-                true => vocabulary.base.get(&rest[..end]),
-                false => vocabulary.base.get(&*format!("{prefix}{}", &rest[..end])),
-            };
+            let id = vocabulary.base.get(&*format!("{prefix}{}", &rest[..end]));
             id.map(|id| (*id, end))
         };
         let (id, end) = ends.into_iter().find_map(known)?;

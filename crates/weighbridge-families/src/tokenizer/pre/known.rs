@@ -15,66 +15,24 @@ pub(super) fn name(ids: &[u64]) -> Option<&'static str> {
 }
 
 /// Names by which readers cut texts in the same way. They differ in flags that files state as well,
-/// and in whether a word that is a token is merged all the same.
-const ALIKE: &[&[&str]] = &[
-    &[
-        "llama-bpe",
-        "llama3",
-        "llama-v3",
-        "falcon3",
-        "falcon-h1",
-        "pixtral",
-        "midm-2.0",
-        "lfm2",
-        "jina-v5-nano",
-        "dbrx",
-        "smaug-bpe",
-        "chatglm-bpe",
-        "glm4",
-        "glm5",
-    ],
-    &[
-        "qwen2",
-        "deepseek-r1-qwen",
-        "kormo",
-        "f2llmv2",
-        "megrez",
-        "stablelm2",
-        "hunyuan",
-        "solar-open",
-        "grok-2",
-    ],
-    &["deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"],
-    &["starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b", "mellum2"],
-    &[
-        "gpt-2",
-        "phi-2",
-        "gigachat",
-        "jina-v2-es",
-        "jina-v2-de",
-        "a.x-4.0",
-        "mellum",
-        "modern-bert",
-        "exaone4",
-        "mpt",
-        "olmo",
-        "jais",
-        "trillion",
-        "granite-docling",
-        "jina-v1-en",
-        "jina-v2-code",
-        "roberta-bpe",
-    ],
-    &["bloom", "poro-chat", "gpt3-finnish"],
-    &["gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"],
-    &["tiny_aya", "cohere2moe"],
-    &["bailingmoe", "bailingmoe2", "llada-moe"],
-    &["gemma4", "granite-embed-multi-311m", "sarvam-moe"],
+/// and in whether a word that is a token is merged all the same. A line has the names of one way.
+const ALIKE: [&str; 10] = [
+    "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano dbrx smaug-bpe chatglm-bpe glm4 glm5",
+    "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2",
+    "deepseek-v3 hunyuan-dense joyai-llm hy_v4",
+    "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2",
+    "gpt-2 phi-2 gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert exaone4 mpt olmo jais trillion granite-docling jina-v1-en jina-v2-code roberta-bpe",
+    "bloom poro-chat gpt3-finnish",
+    "gpt-4o llama4 kanana2 talkie minimax-m2",
+    "tiny_aya cohere2moe",
+    "bailingmoe bailingmoe2 llada-moe",
+    "gemma4 granite-embed-multi-311m sarvam-moe",
 ];
 
 /// Whether readers cut texts in the same way by these names.
 pub(super) fn alike(a: &str, b: &str) -> bool {
-    a == b || ALIKE.iter().any(|names| names.contains(&a) && names.contains(&b))
+    let has = |names: &str, name: &str| names.split(' ').any(|one| one == name);
+    a == b || ALIKE.iter().any(|names| has(names, a) && has(names, b))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod table;
 use serde_json::Value as Json;
 
 use super::encode;
-use super::files::Files;
+use super::files::{Files, steps_of};
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Remedy, Result};
 use crate::text::shortened;
@@ -111,10 +111,7 @@ fn begins(files: &Files<'_>, tokenizer: &Json) -> bool {
     if stated("add_bos_token").is_some() || stated("add_eos_token").is_some() {
         return stated("add_bos_token") == Some(&Json::Bool(true));
     }
-    let processor = &tokenizer["post_processor"];
-    let single = std::slice::from_ref(processor);
-    let all = processor["processors"].as_array().map_or(single, Vec::as_slice);
-    all.iter().any(|one| {
+    steps_of(&tokenizer["post_processor"], "processors").iter().any(|one| {
         !one["single"][0]["SpecialToken"].is_null() || one["type"] == "RobertaProcessing"
     })
 }

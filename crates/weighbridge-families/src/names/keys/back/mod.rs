@@ -11,8 +11,7 @@ use super::general::SAMPLING;
 use crate::error::{Error, Remedy, Result};
 pub use crate::families::Told;
 use crate::families::{
-    Back, Config, Defaults, Entry, FAMILIES, Family, Fixed, Get, as_json, in_any_layer,
-    in_first_layer,
+    Back, Config, Defaults, Entry, FAMILIES, Family, Get, as_json, in_any_layer, in_first_layer,
 };
 use crate::text::escaped;
 
@@ -57,8 +56,8 @@ pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     if !class.learns_positions {
         rope::set(&mut config, family, back, told)?;
     }
-    for (key, value) in back.fixed {
-        if let Some(value) = fixed(*value, told, &config) {
+    for (key, fixed) in back.fixed {
+        if let Some(value) = fixed(told, &config) {
             config.insert((*key).to_owned(), value);
         }
     }
@@ -118,11 +117,13 @@ fn family_of(told: &Told<'_>) -> Result<(&'static Family, &'static Back)> {
 /// The name that a class has for a value; of several, those of older classes are known to
 /// transformers too.
 fn own_name(keys: &'static [&'static str], class: &Defaults) -> &'static str {
-    let more = class.more.iter().map(|(key, _)| *key);
     let all = [class.epsilon.0, "num_key_value_heads", "head_dim"];
-    let own: Vec<&str> = class.names.into_iter().chain(all).chain(more).collect();
-    let own = keys.iter().find(|key| own.contains(key));
-    own.or(keys.first()).copied().unwrap_or_default()
+    let is_own = |key: &&&str| {
+        class.names.contains(key)
+            || all.contains(key)
+            || class.more.iter().any(|(own, _)| own == *key)
+    };
+    keys.iter().find(is_own).or(keys.first()).copied().unwrap_or_default()
 }
 
 /// Sets what a row of the table says.
@@ -165,53 +166,40 @@ fn set_heads(config: &mut Config, told: &Told<'_>) -> Result<()> {
     if rows == 0 || config.contains_key("head_dim") {
         return Ok(());
     }
-    match rows.checked_div(heads).filter(|width| width * heads == rows) {
-        None => {
-            Err(Error::malformed(format!("{heads} heads do not fit"))
-                .in_tensor("blk.0.attn_q.weight"))
-        }
-        Some(width) => {
-            if width * heads != hidden {
-                config.insert("head_dim".into(), width.into());
-            }
-            Ok(())
-        }
+    let Some(width) = rows.checked_div(heads).filter(|width| width * heads == rows) else {
+        let error = Error::malformed(format!("{heads} heads do not fit"));
+        return Err(error.in_tensor("blk.0.attn_q.weight"));
+    };
+    if rows != hidden {
+        config.insert("head_dim".into(), width.into());
     }
+    Ok(())
 }
 
 /// Whether modules have biases, and other things that tensors tell by being there.
 fn set_flags(config: &mut Config, family: &Family, back: &Back, told: &Told<'_>) -> Result<()> {
-    let mut explained: Vec<String> = Vec::new();
+    let mut explained: Vec<&str> = Vec::new();
     for (key, tensors) in back.flags {
         let there = tensors.iter().filter(|name| told.has(&in_first_layer(name)));
-        let is_set = match there.count() {
-            0 => false,
-            all if all == tensors.len() => true,
-            _ => {
-                let list = tensors.join(", ");
-                let message = format!(
-                    "it has some of {list}, but not all, and {} has all or none",
-                    family.classes[0]
-                );
-                return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
-            }
-        };
-        match (key.is_empty(), is_set) {
-            (true, false) => {
-                return Err(Error::malformed(format!("{} is missing", tensors.join(", "))));
-            }
-            (true, true) => {}
-            (false, _) => {
-                let (key, is_set) =
-                    key.strip_prefix('!').map_or((*key, is_set), |key| (key, !is_set));
-                config.insert(key.to_owned(), is_set.into());
-            }
+        let (count, list) = (there.count(), tensors.join(", "));
+        let is_set = count == tensors.len();
+        if count > 0 && !is_set {
+            let class = family.classes[0];
+            let message =
+                format!("it has some of {list}, but not all, and {class} has all or none");
+            return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
         }
-        explained.extend(tensors.iter().map(|name| (*name).to_owned()));
+        if !key.is_empty() {
+            let (key, flag) = key.strip_prefix('!').map_or((*key, is_set), |key| (key, !is_set));
+            config.insert(key.to_owned(), flag.into());
+        } else if !is_set {
+            return Err(Error::malformed(format!("{list} is missing")));
+        }
+        explained.extend(*tensors);
     }
     let biases = told.tensors.iter().filter(|(name, _)| name.ends_with(".bias"));
     for (name, _) in biases.filter(|(name, _)| !name.ends_with(".exp_probs_b.bias")) {
-        if !explained.contains(&in_any_layer(name)) {
+        if !explained.contains(&&*in_any_layer(name)) {
             let message = format!("{} has no such bias", family.classes[0]);
             return Err(Error::unsupported(message).in_tensor(name).remedy(Remedy::KeepNames));
         }
@@ -227,22 +215,12 @@ pub fn flags(told: &Told<'_>) -> Result<Vec<(String, bool)>> {
     Ok(config.into_iter().filter_map(|(key, flag)| Some((key, flag.as_bool()?))).collect())
 }
 
-fn fixed(value: Fixed, told: &Told<'_>, config: &Config) -> Option<Json> {
-    match value {
-        Fixed::Null => Some(Json::Null),
-        Fixed::Flag(flag) => Some(flag.into()),
-        Fixed::Made(make) => make(told, config),
-    }
-}
-
 /// Special tokens by their ids.
 fn set_tokens(config: &mut Config, told: &Told<'_>) {
-    for (key, name) in
-        [("bos_token_id", "bos"), ("eos_token_id", "eos"), ("pad_token_id", "padding")]
-    {
+    for (kind, name) in [("bos", "bos"), ("eos", "eos"), ("pad", "padding")] {
         // Without an id there is none: the class would take one of its own.
         let id = told.count(&format!("tokenizer.ggml.{name}_token_id"));
-        config.insert(key.to_owned(), id.into());
+        config.insert(format!("{kind}_token_id"), id.into());
     }
 }
 
@@ -251,11 +229,8 @@ fn refuse_gaps(config: &Config, class: &Defaults) -> Result<()> {
     let more = class.more.iter().map(|(key, _)| *key);
     let sizes = class.names.into_iter().zip(class.sizes).filter(|(_, size)| *size > 0);
     let mut needed = sizes.map(|(key, _)| key).chain([class.epsilon.0]).chain(more);
-    match needed.find(|key| !config.contains_key(*key)) {
-        None => Ok(()),
-        Some(key) => {
-            let message = format!("its metadata does not tell {key} of the config");
-            Err(Error::malformed(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames))
-        }
-    }
+    needed.find(|key| !config.contains_key(*key)).map_or(Ok(()), |key| {
+        let message = format!("its metadata does not tell {key} of the config");
+        Err(Error::malformed(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames))
+    })
 }

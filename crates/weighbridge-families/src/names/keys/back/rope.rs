@@ -25,7 +25,10 @@ pub(super) fn set(
         config.insert("rope_local_base_freq".into(), local);
     }
     let original = number("rope.scaling.original_context_length");
-    if let Some(original) = original.filter(|_| states_context(family)) {
+    let class = family.defaults.as_ref();
+    // Configs may have the context before scaling beside the rotary parameters.
+    let is_beside = class.is_some_and(|class| class.original_context.is_some());
+    if let Some(original) = original.filter(|_| is_beside) {
         config.insert("original_max_position_embeddings".into(), original);
     }
     if let (Some(key), Some(rotated)) = (back.rotated, number("rope.dimension_count")) {
@@ -44,11 +47,6 @@ pub(super) fn set(
         return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
     }
     Ok(())
-}
-
-/// Whether configs have the context before scaling beside the rotary parameters.
-fn states_context(family: &Family) -> bool {
-    family.defaults.as_ref().is_some_and(|class| class.original_context.is_some())
 }
 
 fn head_width(config: &Config) -> Option<u64> {
@@ -124,17 +122,12 @@ fn parameters(divisors: &[f32], base: f64) -> Option<Scaling> {
         let made = llama3_divisors(base, width, scaling);
         made.map(f32::to_bits).eq(divisors.iter().map(|number| number.to_bits()))
     };
-    for factor in [largest, 8.0, 32.0, 16.0, 4.0, 2.0, 64.0] {
-        for context in CONTEXTS {
-            for (low, high) in BOUNDS {
-                let scaling = Scaling { factor, low, high, context };
-                if is_it(&scaling) {
-                    return Some(scaling);
-                }
-            }
-        }
-    }
-    None
+    let factors = [largest, 8.0, 32.0, 16.0, 4.0, 2.0, 64.0].into_iter();
+    let contexts = factors.flat_map(|factor| CONTEXTS.map(|context| (factor, context)));
+    let mut all = contexts.flat_map(|(factor, context)| {
+        BOUNDS.map(|(low, high)| Scaling { factor, low, high, context })
+    });
+    all.find(is_it)
 }
 
 /// Phi-3's factors for long and short contexts.
