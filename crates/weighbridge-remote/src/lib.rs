@@ -48,6 +48,13 @@ fn reached(address: &str, folder: impl Folder + 'static, inside: &Path) -> Reach
     (Arc::new(Rooted::new(address, Arc::new(folder))), path)
 }
 
+/// An error and what has caused it, the innermost last.
+fn causes<'e>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'e (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
+}
+
 /// What is at an address of the web, or of the Hub, by its own scheme or by that of its pages.
 pub fn on_web(text: &str, how: &Remote) -> Result<Reached> {
     let environment = Environment::from_env()?;
@@ -80,12 +87,7 @@ pub fn to_store(text: &str, how: &Remote, sending: &Sending) -> Result<Box<dyn D
 
 fn on_hub(address: &HubAddress, environment: &Environment, how: &Remote) -> Result<Reached> {
     let folder = HubFolder::new(address, environment, how)?;
-    let revision = match &address.revision {
-        Some(revision) => format!("@{}", revision.replace('/', "%2F")),
-        None => String::new(),
-    };
-    let root = format!("hf://{}{revision}", address.shown_id());
-    Ok(reached(&root, folder, &address.path))
+    Ok(reached(&address.shown(Path::new("")), folder, &address.path))
 }
 
 fn on_server(text: &str, how: &Remote) -> Result<Reached> {

@@ -10,7 +10,7 @@ use object_store::{PutMode, PutPayload};
 use crate::runtime::block_on;
 use crate::stop::lock;
 use crate::store::destination::{ABORT_TIME, StoreDestination};
-use crate::store::finishing::{HeldBack, is_held_back};
+use crate::store::finishing::{Content, is_held_back};
 use crate::store::part::{Pieces, sum};
 use crate::store::records::Record;
 use crate::store::upload::{Upload, part_bytes};
@@ -62,37 +62,6 @@ impl StoreOutput<'_> {
             false => wrong("some bytes were written twice"),
         }
     }
-
-    fn record(&self, blake3_parts: Vec<String>) -> Record {
-        let part_bytes = part_bytes(self.len);
-        Record { name: self.name.clone(), bytes: self.len, part_bytes, blake3_parts, etag: None }
-    }
-
-    fn finish_small(&self, pieces: &Mutex<Pieces>) -> Result<()> {
-        let pieces = std::mem::take(&mut *lock(pieces));
-        let bytes = pieces.filled(self.len);
-        let record = self.record(vec![sum(&bytes)]);
-        let bytes = PutPayload::from_iter(bytes);
-        if self.of.is_single || is_held_back(&self.name) {
-            self.of.state().held_back.insert(self.name.clone(), HeldBack::Small(bytes, record));
-            return Ok(());
-        }
-        let etag = self.of.put(&self.key, bytes, PutMode::Overwrite)?;
-        self.of.note(Record { etag, ..record })
-    }
-
-    fn finish_parts(&self, upload: &Arc<Upload>) -> Result<()> {
-        let record = self.record(upload.sent()?);
-        if self.of.is_single || is_held_back(&self.name) {
-            self.of
-                .state()
-                .held_back
-                .insert(self.name.clone(), HeldBack::Sent(upload.clone(), record));
-            return Ok(());
-        }
-        let etag = self.of.complete(&self.key, upload)?;
-        self.of.note(Record { etag, ..record })
-    }
 }
 
 impl OutputFile for StoreOutput<'_> {
@@ -104,10 +73,22 @@ impl OutputFile for StoreOutput<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        match &self.how {
-            How::Small(pieces) => self.finish_small(pieces),
-            How::Parts(upload) => self.finish_parts(upload),
-        }?;
+        let (content, blake3_parts) = match &self.how {
+            How::Small(pieces) => {
+                let bytes = std::mem::take(&mut *lock(pieces)).filled(self.len);
+                let sums = vec![sum(&bytes)];
+                (Content::Small(PutPayload::from_iter(bytes)), sums)
+            }
+            How::Parts(upload) => (Content::Sent(upload.clone()), upload.sent()?),
+        };
+        let (name, part_bytes) = (self.name.clone(), part_bytes(self.len));
+        let record = Record { name, bytes: self.len, part_bytes, blake3_parts, etag: None };
+        if self.of.is_single || is_held_back(&self.name) {
+            self.of.state().held_back.insert(self.name.clone(), (content, record));
+        } else {
+            let etag = self.of.make(&self.key, content, PutMode::Overwrite)?;
+            self.of.note(Record { etag, ..record })?;
+        }
         self.finished = true;
         Ok(())
     }

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::{Error, Result};
 use reqwest::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderValue, IF_MATCH, LOCATION,
-    RANGE,
+    ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, IF_MATCH, LOCATION, RANGE,
 };
 use reqwest::{Certificate, Response, StatusCode, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -82,6 +81,23 @@ pub(crate) struct Answer {
     /// What the first server said when it redirected.
     pub(crate) redirect: Option<HeaderMap>,
     _slot: OwnedSemaphorePermit,
+}
+
+impl Answer {
+    /// All bytes of the body; `None` if there are more than `most`.
+    pub(crate) async fn body(&mut self, most: u64) -> Result<Option<Vec<u8>>, Fault> {
+        if self.response.content_length().is_some_and(|len| len > most) {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = self.response.chunk().await? {
+            if (bytes.len() + chunk.len()) as u64 > most {
+                return Ok(None);
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(Some(bytes))
+    }
 }
 
 /// The clients, by their settings.
@@ -164,7 +180,7 @@ impl Client {
         }
         request.send().await.map_err(|error| {
             let fault = Fault::from(error);
-            match fault.may_pass() {
+            match fault.again {
                 Again::Never => fault,
                 _ => fault.hint(what_to_check(url)),
             }
@@ -230,8 +246,7 @@ fn target(from: &Url, headers: &HeaderMap) -> Result<Url, Fault> {
 
 /// Reads a short text away: a connection with something unread is closed.
 async fn drain(response: Response) {
-    let length = response.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if length.and_then(|text| text.parse::<u64>().ok()).is_some_and(|len| len <= SMALL_TEXT) {
+    if response.content_length().is_some_and(|len| len <= SMALL_TEXT) {
         let _ = response.bytes().await;
     }
 }

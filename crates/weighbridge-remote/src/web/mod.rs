@@ -2,7 +2,6 @@
 
 mod answer;
 mod client;
-mod document;
 mod fault;
 mod fetch;
 mod file;
