@@ -12,7 +12,9 @@ use weighbridge_core::{
 
 mod ahead;
 mod announced;
+mod far;
 mod guess;
+mod kept;
 mod process;
 mod rooted;
 mod runtime;
@@ -33,8 +35,8 @@ pub use store::{
     Address, Bucket, Purpose, Scheme, StoreDestination, StoreFile, StoreFolder, connect,
     connect_with,
 };
+pub use web::WebFolder;
 pub use web::hub::{Environment, HubAddress, HubFolder, RepositoryKind};
-pub use web::{Auth, Client, Fault, WebFile, WebFolder};
 
 /// The files at an address, whose paths begin with it, and what is meant among them.
 type Reached = (Arc<dyn Folder>, PathBuf);

@@ -56,7 +56,7 @@ pub(crate) trait Fetch: Send + Sync {
 }
 
 /// What is fetched ahead, of all files of a place.
-pub(crate) struct Ahead {
+pub struct Ahead {
     state: Mutex<State>,
     /// A block has arrived, or was read.
     changed: Condvar,

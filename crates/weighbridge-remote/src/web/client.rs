@@ -27,7 +27,7 @@ const SMALL_TEXT: u64 = 16 << 10;
 
 /// Makes requests. Clones share the connections.
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub(crate) struct Client(Arc<Shared>);
 
 struct Shared {
     settings: Remote,
@@ -47,7 +47,7 @@ struct Connections {
 
 /// A token, and the only server that may see it.
 #[derive(Clone)]
-pub struct Auth {
+pub(crate) struct Auth {
     server: Url,
     header: HeaderValue,
 }
@@ -55,7 +55,7 @@ pub struct Auth {
 impl Auth {
     /// A token for the scheme, host and port of an address. `None` for one that no header can
     /// hold.
-    pub fn bearer(token: &str, server: &Url) -> Option<Self> {
+    pub(crate) fn bearer(token: &str, server: &Url) -> Option<Self> {
         let mut header = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
         header.set_sensitive(true);
         Some(Self { server: server.clone(), header })
@@ -105,7 +105,7 @@ static CLIENTS: PerProcess<Mutex<Vec<(String, Client)>>> = PerProcess::new();
 
 impl Client {
     /// The client for these settings.
-    pub fn new(settings: &Remote) -> Result<Self> {
+    pub(crate) fn new(settings: &Remote) -> Result<Self> {
         let key = format!("{settings:?}");
         let mut clients = lock(CLIENTS.get(Mutex::default));
         if let Some((_, client)) = clients.iter().find(|(by, _)| *by == key) {

@@ -10,7 +10,7 @@ use reqwest::Url;
 
 /// A failed request, in words that hold neither a token nor the query of an address.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub(crate) struct Fault {
     kind: io::ErrorKind,
     class: Class,
     message: String,
@@ -134,7 +134,7 @@ impl Fault {
     }
 
     /// As an error of the library.
-    pub fn into_error(self) -> Error {
+    pub(crate) fn into_error(self) -> Error {
         let error = match self.class {
             Class::Network => Error::io(io::Error::new(self.kind, self.message), "cannot fetch it"),
             Class::Changed => Error::malformed(self.message),

@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use reqwest::{Response, StatusCode, Url};
 
-use crate::ahead::{Fetch, Fetching};
+use crate::kept::Stretch;
 use crate::process::PerProcess;
 use crate::stop::lock;
 use crate::web::answer::{ContentRange, Pin, length_alone};
 use crate::web::client::{Answer, Ask, Auth, Client};
 use crate::web::fault::{Again, Fault};
 use crate::web::hub::Repository;
-use crate::web::kept::Stretch;
 use crate::web::refusal::{no_parts, refusal, too_much};
 use crate::web::retry::{Tries, retried};
 
@@ -113,14 +112,14 @@ impl Fetcher {
             }
             Err(fault) => return Err(fault),
         }
-        Ok(Stretch { start: found.range.start, bytes })
+        Ok(Stretch { start: found.range.start, bytes: bytes.into() })
     }
 
     /// All of a short file, from a server that does not send parts.
     async fn whole(&self, mut answer: Answer) -> Result<Stretch, Fault> {
         let bytes = answer.body(self.site.whole).await?.ok_or_else(no_parts)?;
         self.settle(bytes.len() as u64, &answer)?;
-        Ok(Stretch { start: 0, bytes })
+        Ok(Stretch { start: 0, bytes: bytes.into() })
     }
 
     /// Fills `out` with the bytes from an offset on.
@@ -228,16 +227,6 @@ impl Fetcher {
     fn named(&self, fault: Fault) -> Fault {
         self.known().changed |= fault.is_change();
         fault.at(&self.site.name)
-    }
-}
-
-impl Fetch for Fetcher {
-    fn fetch(self: Arc<Self>, range: Range<u64>, mut bytes: Vec<u8>) -> Fetching {
-        Box::pin(async move {
-            bytes.resize(usize::try_from(range.end - range.start).unwrap_or(0), 0);
-            self.fill(range.start, &mut bytes).await?;
-            Ok(bytes)
-        })
     }
 }
 

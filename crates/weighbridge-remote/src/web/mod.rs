@@ -7,13 +7,9 @@ mod fetch;
 mod file;
 mod folder;
 pub mod hub;
-mod kept;
 mod places;
 mod refusal;
 mod resolved;
 mod retry;
 
-pub use client::{Auth, Client};
-pub use fault::Fault;
-pub use file::WebFile;
 pub use folder::WebFolder;
