@@ -49,25 +49,17 @@ impl<'a> StoreOutput<'a> {
     }
 }
 
-impl StoreOutput<'_> {
-    fn write_small(&self, pieces: &Mutex<Pieces>, offset: u64, bytes: &[u8]) -> Result<()> {
+impl OutputFile for StoreOutput<'_> {
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let wrong =
             |why: &str| Err(Error::usage(why).at(offset).in_file(&self.of.bucket.place(&self.key)));
         if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.len) {
             return wrong("a write lies outside the file");
         }
-        let mut pieces = lock(pieces);
-        match bytes.is_empty() || pieces.add(offset, bytes) {
-            true => Ok(()),
-            false => wrong("some bytes were written twice"),
-        }
-    }
-}
-
-impl OutputFile for StoreOutput<'_> {
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         match &self.how {
-            How::Small(pieces) => self.write_small(pieces, offset, bytes),
+            How::Small(_) if bytes.is_empty() => Ok(()),
+            How::Small(pieces) if lock(pieces).add(offset, bytes) => Ok(()),
+            How::Small(_) => wrong("some bytes were written twice"),
             How::Parts(upload) => upload.write_at(offset, bytes),
         }
     }

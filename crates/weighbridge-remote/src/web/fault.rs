@@ -71,9 +71,14 @@ impl Fault {
         Self::new(Class::Unsupported, io::ErrorKind::Unsupported, message)
     }
 
-    /// What was asked for is not there, or not for this user.
-    pub(crate) fn refused(kind: io::ErrorKind, message: impl Into<String>) -> Self {
-        Self::new(Class::Refused, kind, message)
+    /// What was asked for is not there.
+    pub(crate) fn missing(message: impl Into<String>) -> Self {
+        Self::new(Class::Refused, io::ErrorKind::NotFound, message)
+    }
+
+    /// What was asked for is not for this user.
+    pub(crate) fn denied(message: impl Into<String>) -> Self {
+        Self::new(Class::Refused, io::ErrorKind::PermissionDenied, message)
     }
 
     /// Waiting for an answer ended without one: somebody wanted it to, or there are no threads.
@@ -87,7 +92,7 @@ impl Fault {
 
     /// A proxy that does not know us.
     pub(crate) fn proxy_login() -> Self {
-        Self::refused(io::ErrorKind::PermissionDenied, "the proxy wants a login (407)")
+        Self::denied("the proxy wants a login (407)")
             .hint("put it into the proxy's address: http://user:password@host:port")
     }
 

@@ -160,7 +160,7 @@ impl Fetcher {
             range: Some(range.clone()),
             tag,
             auth: self.site.auth.as_ref(),
-            trusted: self.site.hub.as_ref().map(|hub| hub.endpoint()),
+            trusted: self.site.hub.as_ref().map(|hub| &hub.endpoint),
         };
         let answer = self.client.send(&ask).await?;
         let status = answer.response.status();

@@ -67,7 +67,7 @@ impl Tree {
     /// between two requests.
     pub(super) async fn fetch(of: &Repository, client: &Client) -> Result<Self, Fault> {
         let fetched = Self::fetch_pages(of, client).await;
-        fetched.map_err(|fault| fault.at(&of.shown(Path::new(""))))
+        fetched.map_err(|fault| fault.at(&of.address.shown(Path::new(""))))
     }
 
     async fn fetch_pages(of: &Repository, client: &Client) -> Result<Self, Fault> {
@@ -163,8 +163,8 @@ async fn get<T: serde::de::DeserializeOwned>(
     client: &Client,
     url: &Url,
 ) -> Result<(HeaderMap, T), Fault> {
-    let trusted = Some(of.endpoint());
-    let ask = Ask { url, range: None, tag: None, auth: of.auth(), trusted };
+    let trusted = Some(&of.endpoint);
+    let ask = Ask { url, range: None, tag: None, auth: of.auth.as_ref(), trusted };
     let fetch = || async {
         let mut answer = client.send(&ask).await?;
         let status = answer.response.status();
