@@ -57,7 +57,7 @@ impl Weight {
         candidates: Candidates<'_>,
         (scratch, readahead): (&mut Scratch, &mut Readahead),
     ) -> Result<Option<u64>> {
-        let mut count = || {
+        self.named(|| {
             self.with_recipe(|recipe| {
                 let (Some(origins), Some(by_elements)) = (recipe.origins(), recipe.elements())
                 else {
@@ -69,12 +69,9 @@ impl Weight {
                 if let Some(counted) = self.with_buffered(by_elements, &elements, readahead, look) {
                     return counted;
                 }
-                scratch.slabs.clear();
-                by_elements.needs(elements.clone(), &mut scratch.slabs);
-                look(&self.stage(scratch)?)
+                look(&self.stage(scratch, |slabs| by_elements.needs(elements.clone(), slabs))?)
             })
-        };
-        count().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+        })
     }
 
     /// Calls `use_it` with the stored bytes of some elements.
@@ -84,12 +81,14 @@ impl Weight {
         scratch: &mut Scratch,
         use_it: impl FnOnce(&dyn Recipe, &[Staged<'_>]) -> Result<()>,
     ) -> Result<()> {
-        let done = self.with_recipe(|recipe| {
-            scratch.slabs.clear();
-            recipe.needs_of(elements, self.rows_and_columns().1, &mut scratch.slabs);
-            use_it(recipe, &self.stage(scratch)?)
-        });
-        done.map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+        let columns = self.rows_and_columns().1;
+        self.named(|| {
+            self.with_recipe(|recipe| {
+                let staged =
+                    self.stage(scratch, |slabs| recipe.needs_of(elements, columns, slabs))?;
+                use_it(recipe, &staged)
+            })
+        })
     }
 
     fn decode_singles(

@@ -179,7 +179,7 @@ impl Weight {
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let decode = || {
+        self.named(|| {
             let (all, columns) = self.rows_and_columns();
             check_range("rows", &rows, all, columns, out.len())?;
             self.model.refuse_unlike_twins(self)?;
@@ -191,13 +191,10 @@ impl Weight {
                 if out.is_empty() {
                     return Ok(());
                 }
-                scratch.slabs.clear();
-                recipe.needs(rows.clone(), &mut scratch.slabs);
-                let staged = self.stage(scratch)?;
+                let staged = self.stage(scratch, |slabs| recipe.needs(rows.clone(), slabs))?;
                 recipe.decode(&staged, rows, T::out(out))
             })
-        };
-        decode().map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
+        })
     }
 
     /// Whether any stretch of its elements can be decoded, and not only whole rows.
@@ -238,7 +235,7 @@ impl Weight {
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let decode = || {
+        self.named(|| {
             check_range("elements", &elements, self.elements(), 1, out.len())?;
             self.model.refuse_unlike_twins(self)?;
             if let Some(read) = self.read_direct(&elements, out) {
@@ -251,13 +248,11 @@ impl Weight {
                 if out.is_empty() {
                     return Ok(());
                 }
-                scratch.slabs.clear();
-                by_elements.needs(elements.clone(), &mut scratch.slabs);
-                let staged = self.stage(scratch)?;
+                let staged =
+                    self.stage(scratch, |slabs| by_elements.needs(elements.clone(), slabs))?;
                 by_elements.decode(&staged, elements, T::out(out))
             })
-        };
-        decode().map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
+        })
     }
 
     /// The largest stretch of stored bytes that some rows need at once.
@@ -298,6 +293,11 @@ impl Weight {
             }
             Ok(total(&slabs))
         })
+    }
+
+    /// Does something with it; an error says which weight of which model it is about.
+    pub(super) fn named<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        work().map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
     }
 
     /// Calls `use_it` with the recipe of this weight; an error if it cannot be decoded.
@@ -341,7 +341,13 @@ impl Weight {
     }
 
     /// Fetches the slabs that `scratch` lists, into its buffers where they cannot be lent.
-    pub(super) fn stage<'a>(&'a self, scratch: &'a mut Scratch) -> Result<StagedParts<'a>> {
+    pub(super) fn stage<'a>(
+        &'a self,
+        scratch: &'a mut Scratch,
+        needs: impl FnOnce(&mut Vec<Slab>),
+    ) -> Result<StagedParts<'a>> {
+        scratch.slabs.clear();
+        needs(&mut scratch.slabs);
         self.stage_listed(scratch).map(|(_, staged)| staged)
     }
 
@@ -378,18 +384,22 @@ impl Weight {
     }
 }
 
-fn total(slabs: &[Slab]) -> u64 {
+pub(super) fn total(slabs: &[Slab]) -> u64 {
     let bytes = slabs.iter().map(|slab| slab.row_bytes.saturating_mul(slab.count));
     bytes.fold(0, u64::saturating_add)
 }
 
+pub(super) fn check_inside(what: &str, range: &Range<u64>, all: u64) -> Result<()> {
+    if range.start > range.end || range.end > all {
+        let message = format!("{what} {range:?} were asked for, but there are only {all}");
+        return Err(Error::usage(message));
+    }
+    Ok(())
+}
+
 /// An error unless the range of `what` lies within `all` and fills a buffer, each taking `columns`.
 fn check_range(what: &str, range: &Range<u64>, all: u64, columns: u64, len: usize) -> Result<()> {
-    if range.start > range.end || range.end > all {
-        return Err(Error::usage(format!(
-            "{what} {range:?} were asked for, but there are only {all}"
-        )));
-    }
+    check_inside(what, range, all)?;
     if (range.end - range.start).checked_mul(columns) == Some(len as u64) {
         return Ok(());
     }
