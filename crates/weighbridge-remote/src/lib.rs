@@ -12,7 +12,9 @@ use weighbridge_core::{
 
 mod ahead;
 mod announced;
+mod far;
 mod guess;
+mod kept;
 mod process;
 mod rooted;
 mod runtime;
@@ -33,8 +35,8 @@ pub use store::{
     Address, Bucket, Purpose, Scheme, StoreDestination, StoreFile, StoreFolder, connect,
     connect_with,
 };
+pub use web::WebFolder;
 pub use web::hub::{Environment, HubAddress, HubFolder, RepositoryKind};
-pub use web::{Auth, Client, Fault, WebFile, WebFolder};
 
 /// The files at an address, whose paths begin with it, and what is meant among them.
 type Reached = (Arc<dyn Folder>, PathBuf);
@@ -46,6 +48,13 @@ fn reached(address: &str, folder: impl Folder + 'static, inside: &Path) -> Reach
         false => address.join(inside),
     };
     (Arc::new(Rooted::new(address, Arc::new(folder))), path)
+}
+
+/// An error and what has caused it, the innermost last.
+fn causes<'e>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'e (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
 }
 
 /// What is at an address of the web, or of the Hub, by its own scheme or by that of its pages.
@@ -80,12 +89,7 @@ pub fn to_store(text: &str, how: &Remote, sending: &Sending) -> Result<Box<dyn D
 
 fn on_hub(address: &HubAddress, environment: &Environment, how: &Remote) -> Result<Reached> {
     let folder = HubFolder::new(address, environment, how)?;
-    let revision = match &address.revision {
-        Some(revision) => format!("@{}", revision.replace('/', "%2F")),
-        None => String::new(),
-    };
-    let root = format!("hf://{}{revision}", address.shown_id());
-    Ok(reached(&root, folder, &address.path))
+    Ok(reached(&address.shown(Path::new("")), folder, &address.path))
 }
 
 fn on_server(text: &str, how: &Remote) -> Result<Reached> {

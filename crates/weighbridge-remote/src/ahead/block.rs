@@ -33,7 +33,8 @@ impl Announced {
 pub(super) struct Block {
     pub(super) of: Announced,
     pub(super) turn: u64,
-    pub(super) bytes: Arrival,
+    /// What has come; nothing while it is under way.
+    pub(super) bytes: Option<Arc<Vec<u8>>>,
     unread: Unread,
     /// When it was begun, or read last.
     touched: Instant,
@@ -41,20 +42,15 @@ pub(super) struct Block {
     pub(super) is_retired: bool,
 }
 
-pub(super) enum Arrival {
-    UnderWay,
-    Here(Arc<Vec<u8>>),
-}
-
 impl Block {
     pub(super) fn new(of: Announced, turn: u64) -> Self {
         let unread = Unread::new(&of);
         let touched = Instant::now();
-        Self { of, turn, bytes: Arrival::UnderWay, unread, touched, is_retired: false }
+        Self { of, turn, bytes: None, unread, touched, is_retired: false }
     }
 
     pub(super) fn is_here(&self) -> bool {
-        matches!(self.bytes, Arrival::Here(_))
+        self.bytes.is_some()
     }
 
     /// Notes that some of it was read; whether that was the last.

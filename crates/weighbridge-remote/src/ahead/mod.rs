@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use super::runtime::{runtime, wait_while};
 use crate::input::{Need, Reading};
 use crate::stop::{self, lock};
-use block::{Announced, Arrival};
+use block::Announced;
 use state::State;
 
 /// Bytes of a block, at most: one request.
@@ -56,7 +56,7 @@ pub(crate) trait Fetch: Send + Sync {
 }
 
 /// What is fetched ahead, of all files of a place.
-pub(crate) struct Ahead {
+pub struct Ahead {
     state: Mutex<State>,
     /// A block has arrived, or was read.
     changed: Condvar,
@@ -146,7 +146,7 @@ impl Ahead {
         let mut state = self.begin_now(lock(&self.state), id, at);
         loop {
             let block = state.block(id, at)?;
-            if let Arrival::Here(bytes) = &block.bytes {
+            if let Some(bytes) = &block.bytes {
                 return Some((bytes.clone(), block.of.range.start));
             }
             let is_under_way =
@@ -241,11 +241,11 @@ impl Ahead {
     fn has_arrived(self: &Arc<Self>, id: u64, start: u64, turn: u64, bytes: Option<Vec<u8>>) {
         let mut state = lock(&self.state);
         state.under_way -= 1;
-        let block = state.blocks.get_mut(&id).and_then(|blocks| blocks.get_mut(&start));
+        let block = state.blocks.get_mut(&(id, start));
         if let Some(block) = block.filter(|block| block.turn == turn && !block.is_here()) {
             let is_whole = |bytes: &Vec<u8>| bytes.len() as u64 == block.of.len();
             match bytes.filter(is_whole) {
-                Some(bytes) => block.bytes = Arrival::Here(Arc::new(bytes)),
+                Some(bytes) => block.bytes = Some(Arc::new(bytes)),
                 // Whoever reads it fetches it again, and hears what is wrong.
                 None => state.drop_block(id, start),
             }

@@ -1,10 +1,10 @@
 //! What was announced, what is under way, and what is here.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::block::{Announced, Arrival, Block};
+use super::block::{Announced, Block};
 use super::{APART, Fetch};
 use crate::input::{Need, Reading};
 
@@ -22,13 +22,13 @@ const BEHIND: u64 = 1 << 40;
 pub(super) struct State {
     /// Stretches that are not begun, by their turn.
     pub(super) waiting: BTreeMap<u64, Announced>,
-    /// The turns of those of each file, by their start.
-    turns: HashMap<u64, BTreeMap<u64, u64>>,
+    /// The turns of those, by the number of the file and their start.
+    turns: BTreeMap<(u64, u64), u64>,
     /// How many turns were given to what comes after all others, and before them.
     behind: u64,
     before: u64,
     /// What is under way or here, by the number of the file and their start.
-    pub(super) blocks: HashMap<u64, BTreeMap<u64, Block>>,
+    pub(super) blocks: BTreeMap<(u64, u64), Block>,
     pub(super) held: u64,
     pub(super) under_way: usize,
     /// The group that is being read, of those that are held as a whole.
@@ -125,46 +125,39 @@ impl State {
     }
 
     fn wait(&mut self, turn: u64, announced: Announced) {
-        self.turns.entry(announced.id).or_default().insert(announced.range.start, turn);
+        self.turns.insert((announced.id, announced.range.start), turn);
         self.waiting.insert(turn, announced);
     }
 
     pub(super) fn take(&mut self, turn: u64) -> Option<Announced> {
         let announced = self.waiting.remove(&turn)?;
-        if let Some(turns) = self.turns.get_mut(&announced.id) {
-            turns.remove(&announced.range.start);
-        }
+        self.turns.remove(&(announced.id, announced.range.start));
         Some(announced)
     }
 
     /// The turn of the stretch of a file that is not begun and holds a byte.
     pub(super) fn turn_of(&self, id: u64, at: u64) -> Option<u64> {
-        let (_, turn) = self.turns.get(&id)?.range(..=at).next_back()?;
+        let (_, turn) = self.turns.range((id, 0)..=(id, at)).next_back()?;
         self.waiting.get(turn).filter(|waiting| waiting.range.contains(&at)).map(|_| *turn)
     }
 
     /// The nearest place behind `offset` from which on something of a file was announced.
     pub(super) fn next(&self, id: u64, offset: u64) -> Option<u64> {
-        let behind = offset.saturating_add(1)..;
-        let begun = self.blocks.get(&id).and_then(|all| all.range(behind.clone()).next());
-        let waiting = self.turns.get(&id).and_then(|all| all.range(behind).next());
-        let starts = [begun.map(|(start, _)| *start), waiting.map(|(start, _)| *start)];
-        starts.into_iter().flatten().min()
+        let behind = (id, offset.saturating_add(1))..=(id, u64::MAX);
+        let begun = self.blocks.range(behind.clone()).next().map(|((_, start), _)| *start);
+        let waiting = self.turns.range(behind).next().map(|((_, start), _)| *start);
+        begun.into_iter().chain(waiting).min()
     }
 
     /// The block of a file that holds a byte.
     pub(super) fn block(&self, id: u64, at: u64) -> Option<&Block> {
-        let (_, block) = self.blocks.get(&id)?.range(..=at).next_back()?;
+        let (_, block) = self.blocks.range((id, 0)..=(id, at)).next_back()?;
         (at < block.of.range.end).then_some(block)
     }
 
     fn block_mut(&mut self, id: u64, at: u64) -> Option<&mut Block> {
-        let (_, block) = self.blocks.get_mut(&id)?.range_mut(..=at).next_back()?;
+        let (_, block) = self.blocks.range_mut((id, 0)..=(id, at)).next_back()?;
         (at < block.of.range.end).then_some(block)
-    }
-
-    fn all(&self) -> impl Iterator<Item = &Block> {
-        self.blocks.values().flat_map(BTreeMap::values)
     }
 
     /// Bytes that are held, and those that will be for what is read from all over and was announced
@@ -175,7 +168,7 @@ impl State {
         let to_come: u64 = waiting.map(Announced::len).sum();
         let is_older =
             |block: &Block| block.turn < turn && block.of.group < group && !block.is_retired;
-        (to_come > 0 || self.all().any(is_older)).then_some(self.held + to_come)
+        (to_come > 0 || self.blocks.values().any(is_older)).then_some(self.held + to_come)
     }
 
     /// Notes that some bytes of a block were read. When all were, it makes room, or waits to be read
@@ -239,19 +232,16 @@ impl State {
     }
 
     fn drop_where(&mut self, is_gone: impl Fn(&Block) -> bool) {
-        let gone = self.all().filter(|block| is_gone(block));
+        let gone = self.blocks.values().filter(|block| is_gone(block));
         let gone: Vec<_> = gone.map(|block| (block.of.id, block.of.range.start)).collect();
         gone.into_iter().for_each(|(id, start)| self.drop_block(id, start));
     }
 
     /// Drops a block; what is to be read once more waits for its turn.
     pub(super) fn drop_block(&mut self, id: u64, start: u64) {
-        let found = self.blocks.get_mut(&id).and_then(|blocks| blocks.remove(&start));
-        let Some(Block { mut of, bytes, .. }) = found else { return };
+        let Some(Block { mut of, bytes, .. }) = self.blocks.remove(&(id, start)) else { return };
         self.held -= of.len().min(self.held);
-        if let Arrival::Here(bytes) = bytes {
-            self.spare.extend(Arc::into_inner(bytes));
-        }
+        self.spare.extend(bytes.and_then(Arc::into_inner));
         self.retired.iter_mut().for_each(|queue| queue.retain(|one| *one != (id, start)));
         if let Some((turn, file)) = of.again.pop_front() {
             of.file = file;
@@ -263,7 +253,7 @@ impl State {
     pub(super) fn tidy(&mut self) {
         if self.waiting.is_empty() {
             self.spare.clear();
-            if self.all().all(|block| block.is_retired) {
+            if self.blocks.values().all(|block| block.is_retired) {
                 self.drop_where(|_| true);
                 self.spare.clear();
             }
@@ -272,11 +262,12 @@ impl State {
 
     /// Forgets a file that is not read any more.
     pub(super) fn forget(&mut self, id: u64) {
-        for turn in self.turns.remove(&id).unwrap_or_default().into_values() {
-            self.waiting.remove(&turn);
-        }
-        let blocks = self.blocks.remove(&id).unwrap_or_default();
-        let freed: u64 = blocks.values().map(|block| block.of.len()).sum();
+        let all = (id, 0)..=(id, u64::MAX);
+        let turns: Vec<u64> = self.turns.range(all.clone()).map(|(_, turn)| *turn).collect();
+        turns.into_iter().for_each(|turn| drop(self.take(turn)));
+        let starts: Vec<_> = self.blocks.range(all).map(|(at, _)| *at).collect();
+        let blocks = starts.iter().filter_map(|at| self.blocks.remove(at));
+        let freed: u64 = blocks.map(|block| block.of.len()).sum();
         self.held -= freed.min(self.held);
         self.retired.iter_mut().for_each(|queue| queue.retain(|one| one.0 != id));
     }
@@ -286,7 +277,7 @@ impl State {
         self.held += announced.len();
         self.under_way += 1;
         let (id, start) = (announced.id, announced.range.start);
-        self.blocks.entry(id).or_default().insert(start, Block::new(announced, turn));
+        self.blocks.insert((id, start), Block::new(announced, turn));
         self.spare.pop().unwrap_or_default()
     }
 }

@@ -54,11 +54,6 @@ pub struct Address {
 }
 
 impl Address {
-    /// Whether a text is an address in a store, well-formed or not.
-    pub fn is_one(text: &str) -> bool {
-        split(text).is_some()
-    }
-
     /// Reads an address. Keys are taken as they are, without percent-decoding, as the stores' own
     /// commands take them.
     pub fn parse(text: &str) -> Result<Self> {
@@ -133,8 +128,5 @@ mod tests {
         ] {
             assert!(Address::parse(text).is_err(), "{text}");
         }
-        assert!(
-            !Address::is_one("https://x/y") && !Address::is_one("s3") && Address::is_one("s3://")
-        );
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::Result;
 use crate::input::error_of;
-use crate::{Error, Result};
 use object_store::ObjectStore;
 use object_store::multipart::MultipartStore;
 use object_store::path::Path;
@@ -15,7 +15,6 @@ use crate::process::PerProcess;
 use crate::runtime::block_on;
 use crate::settings::Remote;
 use crate::store::address::{Address, Scheme};
-use crate::store::fault;
 
 /// A store of objects that takes parts in any order.
 pub(crate) trait Store: ObjectStore + MultipartStore {}
@@ -55,8 +54,8 @@ pub struct Bucket {
     pub(crate) settings: Remote,
     /// What is fetched ahead, of all its objects.
     ahead: PerProcess<Arc<Ahead>>,
-    name: String,
-    tried: String,
+    pub(super) name: String,
+    pub(super) tried: String,
 }
 
 impl Bucket {
@@ -87,10 +86,5 @@ impl Bucket {
             error_of(e, "cannot start threads for requests").in_file(&self.place(key))
         })?;
         done.map_err(|error| self.fault(key, doing, &error))
-    }
-
-    /// A store's error in our words.
-    pub(crate) fn fault(&self, key: &Path, doing: &str, error: &object_store::Error) -> Error {
-        fault::worded(error, doing, self.scheme, &self.name, &self.tried).in_file(&self.place(key))
     }
 }

@@ -1,6 +1,5 @@
 //! A connection to a store, as the environment and the settings want it.
 
-use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use object_store::{BackoffConfig, Certificate, ClientOptions, RetryConfig};
 use crate::runtime::runtime;
 use crate::settings::Remote;
 use crate::store::address::{Address, Scheme};
-use crate::store::bucket::{Bucket, Connected, Store};
+use crate::store::bucket::{Bucket, Connected};
 use crate::store::credentials::{self, Credentials, Lookup, credential_variables, other_variables};
 
 /// What a connection is for.
@@ -40,29 +39,24 @@ pub fn connect_with(
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Arc<Bucket>> {
     let found = credentials::find(address.scheme, env);
-    let tried = found.tried.clone();
-    let in_file = |error: Error| error.in_file(FilePath::new(&address.to_string()));
     let certificates = settings.ca_file.as_deref().map_or(Ok(Vec::new()), certificates)?;
-    let making = Making {
-        address: address.clone(),
-        settings: settings.clone(),
-        purpose,
-        variables: variables_of(address.scheme, env),
-        found,
-        certificates,
+    let making = Making { address, settings, purpose, env, found: &found, certificates };
+    let store = match address.scheme {
+        Scheme::S3 => making.s3(),
+        Scheme::Gs => making.gs(),
+        Scheme::Az => making.az(),
     };
-    let store = Connected::new(move || making.store()).map_err(in_file)?;
-    Ok(Arc::new(Bucket::new(store, address, tried, settings.clone())))
+    let store = store.map_err(|error| error.in_file(FilePath::new(&address.to_string())))?;
+    Ok(Arc::new(Bucket::new(store, address, found.tried, settings.clone())))
 }
 
-/// All that a connection is made from, so that a child of this process can make its own.
-struct Making {
-    address: Address,
-    settings: Remote,
+/// All that a connection is made from.
+struct Making<'a> {
+    address: &'a Address,
+    settings: &'a Remote,
     purpose: Purpose,
-    /// Variables of the environment.
-    variables: BTreeMap<&'static str, String>,
-    found: Credentials,
+    env: Lookup<'a>,
+    found: &'a Credentials,
     certificates: Vec<Certificate>,
 }
 
@@ -76,14 +70,6 @@ fn endpoint_variables(scheme: Scheme) -> &'static [&'static str] {
 }
 
 const ACCOUNT: [&str; 2] = ["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
-
-/// What the environment says about a store.
-fn variables_of(scheme: Scheme, env: Lookup<'_>) -> BTreeMap<&'static str, String> {
-    let lists = [credential_variables(scheme), other_variables(scheme), endpoint_variables(scheme)];
-    let names = lists.into_iter().flatten().chain(&ACCOUNT).copied();
-    let set = |name| Some((name, env(name).filter(|value| !value.is_empty())?));
-    names.filter_map(set).collect()
-}
 
 /// A builder of `object_store` with what those of all kinds of stores take. They have these methods in
 /// common, but no trait.
@@ -99,8 +85,7 @@ macro_rules! configured {
         builder = builder
             .with_skip_signature($of.found.is_anonymous)
             .with_client_options($of.options(endpoint.as_deref()))
-            .with_retry($of.retry())
-            .with_http_connector(connector()?);
+            .with_retry($of.retry());
         if let Some($at) = endpoint {
             let $to = builder;
             builder = $with_endpoint;
@@ -109,42 +94,41 @@ macro_rules! configured {
     }};
 }
 
-impl Making {
-    fn store(&self) -> Result<Arc<dyn Store>> {
-        match self.address.scheme {
-            Scheme::S3 => self.s3(),
-            Scheme::Gs => self.gs(),
-            Scheme::Az => self.az(),
-        }
-    }
+/// The store of a builder, which a child of this process can build again.
+macro_rules! connected {
+    ($of:expr, $builder:expr) => {{
+        let (builder, tried) = ($builder, $of.found.tried.clone());
+        Connected::new(move || {
+            let built = builder.clone().with_http_connector(connector()?).build();
+            Ok(Arc::new(built.map_err(|error| unusable(&error, &tried))?))
+        })
+    }};
+}
 
-    fn made<S: Store>(&self, built: object_store::Result<S>) -> Result<Arc<dyn Store>> {
-        Ok(Arc::new(built.map_err(|e| self.unusable(&e))?))
-    }
-
-    fn s3(&self) -> Result<Arc<dyn Store>> {
+impl Making<'_> {
+    fn s3(&self) -> Result<Connected> {
         // Without a region it is us-east-1, which is what servers of others expect.
         let builder = configured!(self, AmazonS3Builder, |to, at| to.with_endpoint(at));
-        self.made(builder.with_bucket_name(&self.address.bucket).build())
+        connected!(self, builder.with_bucket_name(&self.address.bucket))
     }
 
     /// By the word of `object_store` only: nothing here is tested against a server.
-    fn gs(&self) -> Result<Arc<dyn Store>> {
+    fn gs(&self) -> Result<Connected> {
         let builder = configured!(self, GoogleCloudStorageBuilder, |to, at| to.with_base_url(&at));
-        self.made(builder.with_bucket_name(&self.address.bucket).build())
+        connected!(self, builder.with_bucket_name(&self.address.bucket))
     }
 
-    fn az(&self) -> Result<Arc<dyn Store>> {
+    fn az(&self) -> Result<Connected> {
         let builder = configured!(self, MicrosoftAzureBuilder, |to, at| to.with_endpoint(at));
         let account = ACCOUNT.iter().find_map(|name| self.value(name)).ok_or_else(|| {
             Error::usage("the storage account is not known")
                 .hint("set AZURE_STORAGE_ACCOUNT_NAME to the name of the account")
         })?;
-        self.made(builder.with_account(account).with_container_name(&self.address.bucket).build())
+        connected!(self, builder.with_account(account).with_container_name(&self.address.bucket))
     }
 
     fn value(&self, name: &str) -> Option<String> {
-        self.variables.get(name).cloned()
+        (self.env)(name).filter(|value| !value.is_empty())
     }
 
     /// What is passed on: a list of our own, so that no variable can switch verification off.
@@ -202,13 +186,12 @@ impl Making {
             retry_timeout: self.settings.max_wait,
         }
     }
+}
 
-    /// The store's own words name what is wrong with a variable; they do not quote secrets.
-    fn unusable(&self, error: &object_store::Error) -> Error {
-        let why = crate::store::fault::reason(error);
-        Error::usage(format!("the store cannot be reached as it is configured: {why}"))
-            .hint(self.found.tried.clone())
-    }
+/// The store's own words name what is wrong with a variable; they do not quote secrets.
+fn unusable(error: &object_store::Error, tried: &str) -> Error {
+    let why = crate::store::fault::reason(error);
+    Error::usage(format!("the store cannot be reached as it is configured: {why}")).hint(tried)
 }
 
 /// The certificates of a file.

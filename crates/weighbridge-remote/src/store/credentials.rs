@@ -72,15 +72,15 @@ pub(crate) struct Credentials {
 pub(crate) fn find(scheme: Scheme, env: Lookup<'_>) -> Credentials {
     let variables = credential_variables(scheme);
     let set: Vec<&str> = variables.iter().copied().filter(|name| is_set(env, name)).collect();
-    let unsigned = ["AWS_SKIP_SIGNATURE", "GOOGLE_SKIP_SIGNATURE", "AZURE_SKIP_SIGNATURE"];
-    let of_scheme = unsigned[scheme as usize];
-    if env(of_scheme)
-        .is_some_and(|value| matches!(&*value.to_ascii_lowercase(), "1" | "true" | "yes" | "on"))
-    {
-        return Credentials {
-            is_anonymous: true,
-            tried: format!("requests are not signed, because {of_scheme} is set"),
-        };
+    let switches = ["AWS_SKIP_SIGNATURE", "GOOGLE_SKIP_SIGNATURE", "AZURE_SKIP_SIGNATURE"];
+    let of_scheme = switches[scheme as usize];
+    let unsigned = |why: String| Credentials {
+        is_anonymous: true,
+        tried: format!("requests are not signed, because {why}"),
+    };
+    let switch = env(of_scheme).unwrap_or_default().to_ascii_lowercase();
+    if matches!(&*switch, "1" | "true" | "yes" | "on") {
+        return unsigned(format!("{of_scheme} is set"));
     }
     let file = (scheme == Scheme::Gs).then(|| application_default(env)).flatten();
     let not_read = match scheme {
@@ -88,11 +88,7 @@ pub(crate) fn find(scheme: Scheme, env: Lookup<'_>) -> Credentials {
         _ => "",
     };
     if set.is_empty() && file.is_none() {
-        let tried = format!(
-            "requests are not signed, because none of {} is set{not_read}",
-            variables.join(", ")
-        );
-        return Credentials { is_anonymous: true, tried };
+        return unsigned(format!("none of {} is set{not_read}", variables.join(", ")));
     }
     let by = file.filter(|_| set.is_empty()).unwrap_or_else(|| set.join(" and "));
     Credentials { is_anonymous: false, tried: format!("requests are signed by {by}{not_read}") }

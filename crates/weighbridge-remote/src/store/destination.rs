@@ -20,7 +20,7 @@ use object_store::{
 use crate::runtime::block_on;
 use crate::stop::lock;
 use crate::store::bucket::Bucket;
-use crate::store::finishing::{HeldBack, is_held_back};
+use crate::store::finishing::{Content, is_held_back};
 use crate::store::output_file::StoreOutput;
 use crate::store::records::{
     MANIFEST, Manifest, PLAN, Plan, Record, VERSION, is_record, record_key, run_id, same_tag, under,
@@ -54,7 +54,7 @@ pub(crate) struct State {
     /// Uploads that were started and not completed.
     pub(crate) uploads: BTreeMap<Path, Arc<Upload>>,
     /// What waits for the end.
-    pub(crate) held_back: BTreeMap<String, HeldBack>,
+    pub(crate) held_back: BTreeMap<String, (Content, Record)>,
     /// Keys that this run has put.
     pub(crate) put: BTreeSet<Path>,
     /// What an earlier output consists of that is being replaced.

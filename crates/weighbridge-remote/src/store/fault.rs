@@ -3,49 +3,51 @@
 use std::error::Error as _;
 use std::io;
 
-use crate::{Error, Remedy};
+use crate::{Error, Remedy, causes};
 use object_store::Error as StoreError;
+use object_store::path::Path;
 
-use crate::store::address::Scheme;
+use crate::store::bucket::Bucket;
 
 /// Characters of a server's own words, at most.
 const MAX_QUOTE: usize = 200;
 
-/// An error with the place of the object still to be filled in.
-pub(crate) fn worded(
-    error: &StoreError,
-    doing: &str,
-    scheme: Scheme,
-    bucket: &str,
-    tried: &str,
-) -> Error {
-    let why = reason(error);
-    let word = scheme.bucket_word();
-    let of_kind = |kind, text: String| Error::io(io::Error::new(kind, text), doing);
-    match error {
-        StoreError::NotFound { .. } if is_missing_bucket(&why) => {
-            of_kind(io::ErrorKind::NotFound, format!("there is no {word} `{bucket}`"))
-                .hint(format!("make the {word} first, or look at its name and at the server that the environment names"))
-        }
-        StoreError::NotFound { .. } => {
-            of_kind(io::ErrorKind::NotFound, "there is no such object".into())
-                .hint(format!("look at the key, and at what the {word} holds"))
-        }
-        StoreError::Precondition { .. } | StoreError::NotModified { .. } => {
-            Error::malformed("was changed while it was read").hint("start again when nobody writes to it")
-        }
-        StoreError::AlreadyExists { .. } => {
-            of_kind(io::ErrorKind::AlreadyExists, "it exists already".into())
-                .remedy(Remedy::OverwriteInPlace)
-                .remedy(Remedy::AnotherTarget)
-        }
-        StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {
-            of_kind(io::ErrorKind::PermissionDenied, format!("access was refused ({why})")).hint(tried)
-        }
-        _ if is_cut_short(&why) => of_kind(io::ErrorKind::UnexpectedEof, why),
-        _ => of_kind(io::ErrorKind::Other, why)
-            .hint("try again; if it stays so, look at the connection and at the server"),
+impl Bucket {
+    /// A store's error in our words; `doing` says what was being done ("cannot read").
+    pub(crate) fn fault(&self, key: &Path, doing: &str, error: &StoreError) -> Error {
+        let why = reason(error);
+        let (word, bucket) = (self.scheme.bucket_word(), &self.name);
+        let of_kind = |kind, text: String| Error::io(io::Error::new(kind, text), doing);
+        let error = match error {
+            StoreError::NotFound { .. } if is_missing_bucket(&why) => {
+                of_kind(io::ErrorKind::NotFound, format!("there is no {word} `{bucket}`"))
+                    .hint(format!("make the {word} first, or look at its name and at the server that the environment names"))
+            }
+            StoreError::NotFound { .. } => {
+                of_kind(io::ErrorKind::NotFound, "there is no such object".into())
+                    .hint(format!("look at the key, and at what the {word} holds"))
+            }
+            StoreError::Precondition { .. } | StoreError::NotModified { .. } => changed(),
+            StoreError::AlreadyExists { .. } => {
+                of_kind(io::ErrorKind::AlreadyExists, "it exists already".into())
+                    .remedy(Remedy::OverwriteInPlace)
+                    .remedy(Remedy::AnotherTarget)
+            }
+            StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {
+                of_kind(io::ErrorKind::PermissionDenied, format!("access was refused ({why})"))
+                    .hint(&self.tried)
+            }
+            _ if is_cut_short(&why) => of_kind(io::ErrorKind::UnexpectedEof, why),
+            _ => of_kind(io::ErrorKind::Other, why)
+                .hint("try again; if it stays so, look at the connection and at the server"),
+        };
+        error.in_file(&self.place(key))
     }
+}
+
+/// The object is no longer the one whose first bytes were read.
+pub(crate) fn changed() -> Error {
+    Error::malformed("was changed while it was read").hint("start again when nobody writes to it")
 }
 
 /// As an error of the kind that callers of [`crate::Folder`] look at.
@@ -57,11 +59,7 @@ pub(crate) fn as_io(error: Error) -> io::Error {
 
 /// The innermost reason, in one line. What wraps it repeats addresses and times.
 pub(crate) fn reason(error: &StoreError) -> String {
-    let mut inner: &dyn std::error::Error = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    let text = inner.to_string();
+    let text = causes(error).last().map(ToString::to_string).unwrap_or_default();
     let said = match (element(&text, "Code"), element(&text, "Message")) {
         (Some(code), Some(message)) => format!("{code}: {message}"),
         (Some(code), None) => code.to_owned(),
@@ -97,15 +95,7 @@ fn is_cut_short(why: &str) -> bool {
 
 /// Whether a range was refused because the object has no bytes at all.
 pub(crate) fn is_outside(error: &StoreError) -> bool {
-    let mut inner: &dyn std::error::Error = error;
-    loop {
-        let text = inner.to_string();
-        if text.contains("416 Range Not Satisfiable") || text.contains("<Code>InvalidRange<") {
-            return true;
-        }
-        match inner.source() {
-            Some(source) => inner = source,
-            None => return false,
-        }
-    }
+    causes(error).map(ToString::to_string).any(|text| {
+        text.contains("416 Range Not Satisfiable") || text.contains("<Code>InvalidRange<")
+    })
 }

@@ -16,14 +16,19 @@ use crate::store::records::{
 };
 use crate::store::upload::Upload;
 
-/// A file that is put at the end.
-pub(crate) enum HeldBack {
-    Small(PutPayload, Record),
-    Sent(Arc<Upload>, Record),
+/// What an object is made of.
+pub(crate) enum Content {
+    Small(PutPayload),
+    Sent(Arc<Upload>),
 }
 
 impl StoreDestination {
-    pub(crate) fn complete(&self, key: &Path, upload: &Upload) -> Result<Option<String>> {
+    /// Makes an object; what the store calls this content of it.
+    pub(crate) fn make(&self, key: &Path, of: Content, mode: PutMode) -> Result<Option<String>> {
+        let upload = match of {
+            Content::Small(bytes) => return self.put(key, bytes, mode),
+            Content::Sent(upload) => upload,
+        };
         let done = upload.complete()?;
         let mut state = self.state();
         state.uploads.remove(key);
@@ -33,33 +38,18 @@ impl StoreDestination {
 
     /// Puts what was held back.
     pub(super) fn put_held_back(&self) -> Result<()> {
-        let names: Vec<String> = self.state().held_back.keys().cloned().collect();
-        for name in names {
+        let held_back = std::mem::take(&mut self.state().held_back);
+        let is_new = self.is_single && !self.force;
+        for (name, (content, record)) in held_back {
             let key = self.key(&name)?;
-            let Some(held) = self.state().held_back.remove(&name) else { continue };
-            let record = match held {
-                HeldBack::Small(bytes, record) => {
-                    let mode = match self.is_single && !self.force {
-                        true => PutMode::Create,
-                        false => PutMode::Overwrite,
-                    };
-                    let etag = self.put(&key, bytes, mode)?;
-                    Record { etag, ..record }
-                }
-                HeldBack::Sent(upload, record) => {
-                    // Stores cannot complete an upload only if nothing is there; this comes close.
-                    if self.is_single && !self.force && !self.list()?.is_empty() {
-                        let error = Error::usage("another run has written this object meanwhile");
-                        return Err(error
-                            .remedy(Remedy::OverwriteInPlace)
-                            .remedy(Remedy::AnotherTarget)
-                            .in_file(&self.bucket.place(&key)));
-                    }
-                    let etag = self.complete(&key, &upload)?;
-                    Record { etag, ..record }
-                }
-            };
-            self.state().files.insert(name, record);
+            // Stores cannot complete an upload only if nothing is there; this comes close.
+            if is_new && matches!(content, Content::Sent(_)) && !self.list()?.is_empty() {
+                return Err(meanwhile("another run has written this object meanwhile")
+                    .in_file(&self.bucket.place(&key)));
+            }
+            let mode = if is_new { PutMode::Create } else { PutMode::Overwrite };
+            let etag = self.make(&key, content, mode)?;
+            self.state().files.insert(name, Record { etag, ..record });
         }
         Ok(())
     }
@@ -84,12 +74,8 @@ impl StoreDestination {
     /// What this run has put belongs to the other one now, and is not deleted any more.
     pub(super) fn finished_by_other(&self) -> Error {
         self.state().put.clear();
-        Error::usage(
-            "another run has finished an output here meanwhile; files of both may be mixed",
-        )
-        .remedy(Remedy::OverwriteInPlace)
-        .remedy(Remedy::AnotherTarget)
-        .in_file(&self.bucket.place(&self.root))
+        meanwhile("another run has finished an output here meanwhile; files of both may be mixed")
+            .in_file(&self.bucket.place(&self.root))
     }
 
     /// The plan and the records have done their work.
@@ -203,4 +189,9 @@ impl StoreDestination {
 /// Whether a file makes others a model, so that it must not be there before them.
 pub(crate) fn is_held_back(name: &str) -> bool {
     name.ends_with(".index.json")
+}
+
+/// Another run was faster.
+fn meanwhile(what: &str) -> Error {
+    Error::usage(what).remedy(Remedy::OverwriteInPlace).remedy(Remedy::AnotherTarget)
 }

@@ -15,6 +15,7 @@ use crate::store::address::Address;
 use crate::store::bucket::Bucket;
 use crate::store::fault;
 use crate::store::file::StoreFile;
+use crate::store::records::under;
 
 /// What lies directly under a prefix, by name.
 type Listing = Arc<BTreeMap<String, EntryKind>>;
@@ -44,28 +45,19 @@ impl StoreFolder {
         let Some(name) = name else {
             return Ok((Self::new(bucket, address.key.clone()), String::new()));
         };
-        let file = StoreFile::open(&bucket, &address.key, None);
-        match file {
-            Ok(file) => {
-                let folder = Self::new(bucket, address.key.parent().unwrap_or_default());
-                lock(&folder.opened).insert(address.key.clone(), Arc::new(file));
-                Ok((folder, name.to_owned()))
-            }
+        let file = match StoreFile::open(&bucket, &address.key, None).map_err(fault::as_io) {
+            Ok(file) => file,
             Err(error) => {
                 let folder = Self::new(bucket, address.key.clone());
-                // There is no object of this name. If there are none under it either, the first
-                // answer says more.
-                match fault::as_io(error) {
-                    missing if missing.kind() == io::ErrorKind::NotFound => {
-                        match folder.listing(&address.key) {
-                            Ok(_) => Ok((folder, String::new())),
-                            Err(_) => Err(error_of(missing, "cannot read")),
-                        }
-                    }
-                    other => Err(error_of(other, "cannot read")),
-                }
+                return match is_missing(&error) && folder.listing(&address.key).is_ok() {
+                    true => Ok((folder, String::new())),
+                    false => Err(error_of(error, "cannot read")),
+                };
             }
-        }
+        };
+        let folder = Self::new(bucket, address.key.parent().unwrap_or_default());
+        lock(&folder.opened).insert(address.key.clone(), Arc::new(file));
+        Ok((folder, name.to_owned()))
     }
 
     /// The key of a path. Paths do not lead out of the folder.
@@ -80,13 +72,10 @@ impl StoreFolder {
                 _ => {}
             }
         }
-        let below = parts.join("/");
-        let key = match (self.root.is_root(), below.is_empty()) {
-            (_, true) => return Ok(self.root.clone()),
-            (true, false) => below,
-            (false, false) => format!("{}/{below}", self.root),
-        };
-        Path::parse(key).map_err(|_| io::ErrorKind::NotFound.into())
+        match parts.is_empty() {
+            true => Ok(self.root.clone()),
+            false => under(&self.root, &parts.join("/")).ok_or(io::ErrorKind::NotFound.into()),
+        }
     }
 
     /// What lies under a prefix; there are no empty folders, but the root of a bucket may be.
@@ -144,7 +133,7 @@ impl Folder for StoreFolder {
         }
         let listing = match self.listing(&key) {
             // Whether it is a file instead is worth a request only now.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && key != self.root => {
+            Err(error) if is_missing(&error) && key != self.root => {
                 return Err(match self.kind(path) {
                     Ok(EntryKind::File(_)) => io::ErrorKind::NotADirectory.into(),
                     _ => error,
@@ -185,22 +174,21 @@ impl Folder for StoreFolder {
             Some(None) => return Err(io::ErrorKind::NotFound.into()),
             None => None,
         };
-        match StoreFile::open(&self.bucket, &key, size).map_err(fault::as_io) {
-            Ok(file) => {
-                if let Some(tag) = file.tag() {
-                    lock(&self.tags).insert(key, tag.clone());
-                }
-                Ok(Arc::new(file))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(match self.listing(&key) {
-                    Ok(_) => io::ErrorKind::IsADirectory.into(),
-                    Err(_) => error,
-                })
-            }
-            Err(error) => Err(error),
+        let opened = StoreFile::open(&self.bucket, &key, size).map_err(fault::as_io);
+        let file =
+            opened.map_err(|error| match is_missing(&error) && self.listing(&key).is_ok() {
+                true => io::ErrorKind::IsADirectory.into(),
+                false => error,
+            })?;
+        if let Some(tag) = file.tag() {
+            lock(&self.tags).insert(key, tag.clone());
         }
+        Ok(Arc::new(file))
     }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }
 
 fn found(listing: Listing, key: &Path) -> io::Result<Listing> {

@@ -10,7 +10,7 @@ use object_store::{PutMode, PutPayload};
 use crate::runtime::block_on;
 use crate::stop::lock;
 use crate::store::destination::{ABORT_TIME, StoreDestination};
-use crate::store::finishing::{HeldBack, is_held_back};
+use crate::store::finishing::{Content, is_held_back};
 use crate::store::part::{Pieces, sum};
 use crate::store::records::Record;
 use crate::store::upload::{Upload, part_bytes};
@@ -49,65 +49,38 @@ impl<'a> StoreOutput<'a> {
     }
 }
 
-impl StoreOutput<'_> {
-    fn write_small(&self, pieces: &Mutex<Pieces>, offset: u64, bytes: &[u8]) -> Result<()> {
+impl OutputFile for StoreOutput<'_> {
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let wrong =
             |why: &str| Err(Error::usage(why).at(offset).in_file(&self.of.bucket.place(&self.key)));
         if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.len) {
             return wrong("a write lies outside the file");
         }
-        let mut pieces = lock(pieces);
-        match bytes.is_empty() || pieces.add(offset, bytes) {
-            true => Ok(()),
-            false => wrong("some bytes were written twice"),
-        }
-    }
-
-    fn record(&self, blake3_parts: Vec<String>) -> Record {
-        let part_bytes = part_bytes(self.len);
-        Record { name: self.name.clone(), bytes: self.len, part_bytes, blake3_parts, etag: None }
-    }
-
-    fn finish_small(&self, pieces: &Mutex<Pieces>) -> Result<()> {
-        let pieces = std::mem::take(&mut *lock(pieces));
-        let bytes = pieces.filled(self.len);
-        let record = self.record(vec![sum(&bytes)]);
-        let bytes = PutPayload::from_iter(bytes);
-        if self.of.is_single || is_held_back(&self.name) {
-            self.of.state().held_back.insert(self.name.clone(), HeldBack::Small(bytes, record));
-            return Ok(());
-        }
-        let etag = self.of.put(&self.key, bytes, PutMode::Overwrite)?;
-        self.of.note(Record { etag, ..record })
-    }
-
-    fn finish_parts(&self, upload: &Arc<Upload>) -> Result<()> {
-        let record = self.record(upload.sent()?);
-        if self.of.is_single || is_held_back(&self.name) {
-            self.of
-                .state()
-                .held_back
-                .insert(self.name.clone(), HeldBack::Sent(upload.clone(), record));
-            return Ok(());
-        }
-        let etag = self.of.complete(&self.key, upload)?;
-        self.of.note(Record { etag, ..record })
-    }
-}
-
-impl OutputFile for StoreOutput<'_> {
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         match &self.how {
-            How::Small(pieces) => self.write_small(pieces, offset, bytes),
+            How::Small(_) if bytes.is_empty() => Ok(()),
+            How::Small(pieces) if lock(pieces).add(offset, bytes) => Ok(()),
+            How::Small(_) => wrong("some bytes were written twice"),
             How::Parts(upload) => upload.write_at(offset, bytes),
         }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        match &self.how {
-            How::Small(pieces) => self.finish_small(pieces),
-            How::Parts(upload) => self.finish_parts(upload),
-        }?;
+        let (content, blake3_parts) = match &self.how {
+            How::Small(pieces) => {
+                let bytes = std::mem::take(&mut *lock(pieces)).filled(self.len);
+                let sums = vec![sum(&bytes)];
+                (Content::Small(PutPayload::from_iter(bytes)), sums)
+            }
+            How::Parts(upload) => (Content::Sent(upload.clone()), upload.sent()?),
+        };
+        let (name, part_bytes) = (self.name.clone(), part_bytes(self.len));
+        let record = Record { name, bytes: self.len, part_bytes, blake3_parts, etag: None };
+        if self.of.is_single || is_held_back(&self.name) {
+            self.of.state().held_back.insert(self.name.clone(), (content, record));
+        } else {
+            let etag = self.of.make(&self.key, content, PutMode::Overwrite)?;
+            self.of.note(Record { etag, ..record })?;
+        }
         self.finished = true;
         Ok(())
     }

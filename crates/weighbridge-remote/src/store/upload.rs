@@ -102,6 +102,17 @@ struct State {
     ended: bool,
 }
 
+impl State {
+    /// What a part has, unless it was closed before. From now on its bytes are bytes that come twice.
+    fn close(&mut self, part: u64) -> Option<Pieces> {
+        if self.sums.contains_key(&part) {
+            return None;
+        }
+        self.sums.insert(part, String::new());
+        Some(self.open.remove(&part).unwrap_or_default())
+    }
+}
+
 impl Upload {
     pub(crate) fn start(
         bucket: &Arc<Bucket>,
@@ -119,10 +130,6 @@ impl Upload {
     }
 
     pub(crate) fn write_at(&self, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
-        let end = offset.checked_add(bytes.len() as u64);
-        if end.is_none_or(|end| end > self.len) {
-            return Err(self.wrong("a write lies outside the file", offset));
-        }
         while !bytes.is_empty() {
             let (part, inside) = (offset / self.part_bytes, offset % self.part_bytes);
             let some =
@@ -154,13 +161,9 @@ impl Upload {
                 return Err(error);
             }
             let full = state.open.get(&part).is_some_and(|pieces| pieces.held == self.len_of(part));
-            // From now on bytes of this part are bytes that come twice.
-            full.then(|| {
-                state.sums.insert(part, String::new());
-                state.open.remove(&part)
-            })
+            if full { state.close(part) } else { None }
         };
-        match complete.flatten() {
+        match complete {
             Some(pieces) => self.send(part, pieces),
             None => Ok(()),
         }
@@ -201,16 +204,7 @@ impl Upload {
     /// hash of each is the answer; the object is not there yet.
     pub(crate) fn sent(&self) -> Result<Vec<String>> {
         for part in 0..self.len.div_ceil(self.part_bytes) {
-            let open = {
-                let mut state = lock(&self.state.0);
-                match state.sums.contains_key(&part) {
-                    true => None,
-                    false => {
-                        state.sums.insert(part, String::new());
-                        Some(state.open.remove(&part).unwrap_or_default())
-                    }
-                }
-            };
+            let open = lock(&self.state.0).close(part);
             if let Some(pieces) = open {
                 self.send(part, pieces)?;
             }

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::{Error, Result};
 use reqwest::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderValue, IF_MATCH, LOCATION,
-    RANGE,
+    ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, IF_MATCH, LOCATION, RANGE,
 };
 use reqwest::{Certificate, Response, StatusCode, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -28,7 +27,7 @@ const SMALL_TEXT: u64 = 16 << 10;
 
 /// Makes requests. Clones share the connections.
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub(crate) struct Client(Arc<Shared>);
 
 struct Shared {
     settings: Remote,
@@ -48,7 +47,7 @@ struct Connections {
 
 /// A token, and the only server that may see it.
 #[derive(Clone)]
-pub struct Auth {
+pub(crate) struct Auth {
     server: Url,
     header: HeaderValue,
 }
@@ -56,7 +55,7 @@ pub struct Auth {
 impl Auth {
     /// A token for the scheme, host and port of an address. `None` for one that no header can
     /// hold.
-    pub fn bearer(token: &str, server: &Url) -> Option<Self> {
+    pub(crate) fn bearer(token: &str, server: &Url) -> Option<Self> {
         let mut header = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
         header.set_sensitive(true);
         Some(Self { server: server.clone(), header })
@@ -84,12 +83,29 @@ pub(crate) struct Answer {
     _slot: OwnedSemaphorePermit,
 }
 
+impl Answer {
+    /// All bytes of the body; `None` if there are more than `most`.
+    pub(crate) async fn body(&mut self, most: u64) -> Result<Option<Vec<u8>>, Fault> {
+        if self.response.content_length().is_some_and(|len| len > most) {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = self.response.chunk().await? {
+            if (bytes.len() + chunk.len()) as u64 > most {
+                return Ok(None);
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(Some(bytes))
+    }
+}
+
 /// The clients, by their settings.
 static CLIENTS: PerProcess<Mutex<Vec<(String, Client)>>> = PerProcess::new();
 
 impl Client {
     /// The client for these settings.
-    pub fn new(settings: &Remote) -> Result<Self> {
+    pub(crate) fn new(settings: &Remote) -> Result<Self> {
         let key = format!("{settings:?}");
         let mut clients = lock(CLIENTS.get(Mutex::default));
         if let Some((_, client)) = clients.iter().find(|(by, _)| *by == key) {
@@ -164,7 +180,7 @@ impl Client {
         }
         request.send().await.map_err(|error| {
             let fault = Fault::from(error);
-            match fault.may_pass() {
+            match fault.again {
                 Again::Never => fault,
                 _ => fault.hint(what_to_check(url)),
             }
@@ -230,8 +246,7 @@ fn target(from: &Url, headers: &HeaderMap) -> Result<Url, Fault> {
 
 /// Reads a short text away: a connection with something unread is closed.
 async fn drain(response: Response) {
-    let length = response.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if length.and_then(|text| text.parse::<u64>().ok()).is_some_and(|len| len <= SMALL_TEXT) {
+    if response.content_length().is_some_and(|len| len <= SMALL_TEXT) {
         let _ = response.bytes().await;
     }
 }

@@ -5,19 +5,20 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{Error, ErrorKind, Remedy, stop};
+use crate::{Error, ErrorKind, Remedy, causes, stop};
 use reqwest::Url;
 
 /// A failed request, in words that hold neither a token nor the query of an address.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub(crate) struct Fault {
     kind: io::ErrorKind,
     class: Class,
     message: String,
     hint: Option<String>,
     remedy: Option<Remedy>,
     place: Option<String>,
-    again: Again,
+    /// Whether the same request may succeed later.
+    pub(crate) again: Again,
 }
 
 /// Whose fault it is.
@@ -54,6 +55,11 @@ impl Fault {
         Self::new(Class::Network, kind, message)
     }
 
+    /// A failure of the network that may pass.
+    pub(crate) fn passing(kind: io::ErrorKind, message: impl Into<String>) -> Self {
+        Self::network(kind, message).again(Again::Soon)
+    }
+
     /// The file is no longer the one whose first bytes were read.
     pub(crate) fn changed() -> Self {
         Self::new(Class::Changed, io::ErrorKind::InvalidData, "was changed while it was read")
@@ -65,9 +71,14 @@ impl Fault {
         Self::new(Class::Unsupported, io::ErrorKind::Unsupported, message)
     }
 
-    /// What was asked for is not there, or not for this user.
-    pub(crate) fn refused(kind: io::ErrorKind, message: impl Into<String>) -> Self {
-        Self::new(Class::Refused, kind, message)
+    /// What was asked for is not there.
+    pub(crate) fn missing(message: impl Into<String>) -> Self {
+        Self::new(Class::Refused, io::ErrorKind::NotFound, message)
+    }
+
+    /// What was asked for is not for this user.
+    pub(crate) fn denied(message: impl Into<String>) -> Self {
+        Self::new(Class::Refused, io::ErrorKind::PermissionDenied, message)
     }
 
     /// Waiting for an answer ended without one: somebody wanted it to, or there are no threads.
@@ -81,7 +92,7 @@ impl Fault {
 
     /// A proxy that does not know us.
     pub(crate) fn proxy_login() -> Self {
-        Self::refused(io::ErrorKind::PermissionDenied, "the proxy wants a login (407)")
+        Self::denied("the proxy wants a login (407)")
             .hint("put it into the proxy's address: http://user:password@host:port")
     }
 
@@ -107,10 +118,6 @@ impl Fault {
         self
     }
 
-    pub(crate) fn may_pass(&self) -> Again {
-        self.again
-    }
-
     pub(crate) fn is_change(&self) -> bool {
         self.class == Class::Changed
     }
@@ -132,7 +139,7 @@ impl Fault {
     }
 
     /// As an error of the library.
-    pub fn into_error(self) -> Error {
+    pub(crate) fn into_error(self) -> Error {
         let error = match self.class {
             Class::Network => Error::io(io::Error::new(self.kind, self.message), "cannot fetch it"),
             Class::Changed => Error::malformed(self.message),
@@ -156,56 +163,44 @@ impl From<Fault> for io::Error {
 /// A failure of the client itself. Its text would hold the whole address, with a signature.
 impl From<reqwest::Error> for Fault {
     fn from(error: reqwest::Error) -> Self {
+        let reason = reason(&error);
+        let unconnected = |message: String| Self::passing(io::ErrorKind::NotConnected, message);
         match () {
             () if error.is_builder() => {
-                let message = format!("no connection ({})", reason(&error));
-                Self::network(io::ErrorKind::InvalidInput, message)
+                Self::network(io::ErrorKind::InvalidInput, format!("no connection ({reason})"))
             }
             () if error.is_timeout() => {
                 let message = match error.is_connect() {
                     true => "no connection could be made in time",
                     false => "the server fell silent",
                 };
-                Self::network(io::ErrorKind::TimedOut, message)
-                    .remedy(Remedy::AllowSilence)
-                    .again(Again::Soon)
+                Self::passing(io::ErrorKind::TimedOut, message).remedy(Remedy::AllowSilence)
             }
-            () if says(&error, "certificate") => untrusted(&error),
+            () if says(&error, "certificate") => untrusted(&reason),
             () if says(&error, "proxy authorization required") => Self::proxy_login(),
-            () if says(&error, "tunnel error") => {
-                let message = match says(&error, "dns error") {
-                    true => "the name of the proxy was not found".to_owned(),
-                    false => format!("no connection through the proxy ({})", reason(&error)),
-                };
-                Self::network(io::ErrorKind::NotConnected, message).again(Again::Soon)
-            }
+            () if says(&error, "tunnel error") => unconnected(match says(&error, "dns error") {
+                true => "the name of the proxy was not found".to_owned(),
+                false => format!("no connection through the proxy ({reason})"),
+            }),
             () if says(&error, "dns error") => {
-                Self::network(io::ErrorKind::NotConnected, "the name of the server was not found")
-                    .again(Again::Soon)
+                unconnected("the name of the server was not found".to_owned())
             }
-            () if error.is_connect() => {
-                let message = format!("no connection ({})", reason(&error));
-                Self::network(io::ErrorKind::NotConnected, message).again(Again::Soon)
-            }
+            () if error.is_connect() => unconnected(format!("no connection ({reason})")),
             () => {
-                let message = match reason(&error) {
-                    cut if cut.contains("before message length reached") => {
-                        "the connection broke before all bytes had come".to_owned()
-                    }
-                    reason => format!("the connection broke ({reason})"),
+                let message = match reason.contains("before message length reached") {
+                    true => "the connection broke before all bytes had come".to_owned(),
+                    false => format!("the connection broke ({reason})"),
                 };
-                Self::network(io::ErrorKind::ConnectionAborted, message)
+                Self::passing(io::ErrorKind::ConnectionAborted, message)
                     .hint("run it again; if it keeps breaking, download the file with a program that resumes")
-                    .again(Again::Soon)
             }
         }
     }
 }
 
 /// A server whose certificate is not accepted.
-fn untrusted(error: &reqwest::Error) -> Fault {
-    let reason = reason(error);
-    let reason = match reason.strip_prefix("invalid peer certificate: ").unwrap_or(&reason) {
+fn untrusted(reason: &str) -> Fault {
+    let reason = match reason.strip_prefix("invalid peer certificate: ").unwrap_or(reason) {
         "UnknownIssuer" => "nobody whom this machine trusts has signed it",
         other => other,
     };
@@ -217,14 +212,8 @@ fn untrusted(error: &reqwest::Error) -> Fault {
 
 /// The innermost reason: the outer ones only say that there is one.
 fn reason(error: &reqwest::Error) -> String {
-    let mut inner: &dyn std::error::Error = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    match std::ptr::addr_eq(inner, error) {
-        true => "for an unknown reason".to_owned(),
-        false => without_number(&inner.to_string()),
-    }
+    let innermost = causes(error).skip(1).last();
+    innermost.map_or("for an unknown reason".to_owned(), |inner| without_number(&inner.to_string()))
 }
 
 /// "Connection refused (os error 111)" in the house's style.
@@ -238,14 +227,7 @@ fn without_number(text: &str) -> String {
 /// Whether one of the reasons of an error says this. Its own text holds the address, which may say
 /// anything.
 fn says(error: &reqwest::Error, what: &str) -> bool {
-    let mut inner = std::error::Error::source(error);
-    while let Some(error) = inner {
-        if error.to_string().contains(what) {
-            return true;
-        }
-        inner = error.source();
-    }
-    false
+    causes(error).skip(1).any(|error| error.to_string().contains(what))
 }
 
 /// An address as it may be shown: without user, password, query and fragment.

@@ -6,16 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use reqwest::{Response, StatusCode, Url};
 
-use crate::ahead::{Fetch, Fetching};
+use crate::kept::Stretch;
 use crate::process::PerProcess;
 use crate::stop::lock;
 use crate::web::answer::{ContentRange, Pin, length_alone};
 use crate::web::client::{Answer, Ask, Auth, Client};
 use crate::web::fault::{Again, Fault};
 use crate::web::hub::Repository;
-use crate::web::kept::Stretch;
 use crate::web::refusal::{no_parts, refusal, too_much};
-use crate::web::retry::Tries;
+use crate::web::retry::{Tries, retried};
 
 /// A file that is sent whole though a part was asked for is taken up to this length.
 pub(crate) const WHOLE: u64 = 1 << 20;
@@ -84,15 +83,8 @@ impl Fetcher {
         if range.is_empty() {
             return Ok(Stretch::default());
         }
-        let mut tries = Tries::new(self.client.settings());
-        loop {
-            match self.try_first(&range).await {
-                Ok(stretch) => return Ok(stretch),
-                Err(fault) => {
-                    tries.pause(fault).await.map_err(|fault| self.named(fault))?;
-                }
-            }
-        }
+        let tried = retried(self.client.settings(), || self.try_first(&range)).await;
+        tried.map_err(|fault| self.named(fault))
     }
 
     async fn try_first(&self, range: &Range<u64>) -> Result<Stretch, Fault> {
@@ -108,37 +100,26 @@ impl Fetcher {
             return self.whole(answer).await;
         }
         let found = self.checked(&answer, range)?;
-        self.settle(found.total, &answer)?;
         let len = usize::try_from(found.range.end - found.range.start);
         let mut bytes = vec![0; len.map_err(|_| too_much())?];
         let mut got = 0;
         match receive(answer.response, &mut bytes, &mut got).await {
             Ok(()) => {}
             // The rest is asked for as any other bytes.
-            Err(fault) if fault.may_pass() != Again::Never && got > 0 => {
+            Err(fault) if fault.again != Again::Never && got > 0 => {
                 let rest = bytes.get_mut(got..).unwrap_or_default();
                 self.fill(found.range.start + got as u64, rest).await?;
             }
             Err(fault) => return Err(fault),
         }
-        Ok(Stretch { start: found.range.start, bytes })
+        Ok(Stretch { start: found.range.start, bytes: bytes.into() })
     }
 
     /// All of a short file, from a server that does not send parts.
     async fn whole(&self, mut answer: Answer) -> Result<Stretch, Fault> {
-        let stated = answer.response.content_length();
-        if stated.is_some_and(|len| len > self.site.whole) {
-            return Err(no_parts());
-        }
-        let mut bytes = Vec::new();
-        while let Some(chunk) = answer.response.chunk().await? {
-            if (bytes.len() + chunk.len()) as u64 > self.site.whole {
-                return Err(no_parts());
-            }
-            bytes.extend_from_slice(&chunk);
-        }
+        let bytes = answer.body(self.site.whole).await?.ok_or_else(no_parts)?;
         self.settle(bytes.len() as u64, &answer)?;
-        Ok(Stretch { start: 0, bytes })
+        Ok(Stretch { start: 0, bytes: bytes.into() })
     }
 
     /// Fills `out` with the bytes from an offset on.
@@ -161,11 +142,10 @@ impl Fetcher {
         let answer = self.ask(&range).await?;
         match answer.response.status() {
             StatusCode::OK => return Err(no_parts()),
-            StatusCode::RANGE_NOT_SATISFIABLE => return Err(self.note_change()),
+            StatusCode::RANGE_NOT_SATISFIABLE => return Err(Fault::changed()),
             _ => {}
         }
-        let found = self.checked(&answer, &range)?;
-        self.settle(found.total, &answer)?;
+        self.checked(&answer, &range)?;
         receive(answer.response, out, got).await
     }
 
@@ -175,20 +155,18 @@ impl Fetcher {
             let known = self.known();
             (known.direct.clone(), known.pin.condition())
         };
-        let answer = self
-            .client
-            .send(&Ask {
-                url: direct.as_ref().unwrap_or(&self.site.url),
-                range: Some(range.clone()),
-                tag,
-                auth: self.site.auth.as_ref(),
-                trusted: self.site.hub.as_ref().map(|hub| hub.endpoint()),
-            })
-            .await?;
+        let ask = Ask {
+            url: direct.as_ref().unwrap_or(&self.site.url),
+            range: Some(range.clone()),
+            tag,
+            auth: self.site.auth.as_ref(),
+            trusted: self.site.hub.as_ref().map(|hub| &hub.endpoint),
+        };
+        let answer = self.client.send(&ask).await?;
         let status = answer.response.status();
         match status.as_u16() {
             200 | 206 | 416 => Ok(answer),
-            412 => Err(self.note_change()),
+            412 => Err(Fault::changed()),
             // What was signed has expired: the first address leads to a new one.
             400 | 401 | 403 | 404 | 410 if direct.is_some() => {
                 self.forget(direct.as_ref());
@@ -198,13 +176,14 @@ impl Fetcher {
         }
     }
 
+    /// The range of an answer, which is of the file that is known and the one that was asked for.
     fn checked(&self, answer: &Answer, asked: &Range<u64>) -> Result<ContentRange, Fault> {
         let found = ContentRange::of(answer.response.headers()).ok_or_else(|| {
             Fault::unsupported("the server does not say which part of the file it sends")
                 .hint("the server, or a proxy on the way, is broken; download the file instead")
         })?;
-        let checked = found.check(asked, self.len());
-        checked.map_err(|fault| if fault.is_change() { self.note_change() } else { fault })?;
+        self.settle(found.total, answer)?;
+        found.check(asked)?;
         Ok(found)
     }
 
@@ -213,7 +192,6 @@ impl Fetcher {
         let seen = Pin::of(answer, self.site.hub.is_some());
         let mut known = self.known();
         if known.len.is_some_and(|len| len != total) || known.pin.differs(&seen) {
-            known.changed = true;
             return Err(Fault::changed());
         }
         known.len = Some(total);
@@ -233,11 +211,6 @@ impl Fetcher {
         }
     }
 
-    fn note_change(&self) -> Fault {
-        self.known().changed = true;
-        Fault::changed()
-    }
-
     fn refusal(&self, status: StatusCode, answer: &Answer) -> Fault {
         let headers = answer.response.headers();
         let is_elsewhere = answer.url.origin() != self.site.url.origin();
@@ -250,18 +223,10 @@ impl Fetcher {
         }
     }
 
+    /// What is told of a fault; that the file was changed is remembered.
     fn named(&self, fault: Fault) -> Fault {
+        self.known().changed |= fault.is_change();
         fault.at(&self.site.name)
-    }
-}
-
-impl Fetch for Fetcher {
-    fn fetch(self: Arc<Self>, range: Range<u64>, mut bytes: Vec<u8>) -> Fetching {
-        Box::pin(async move {
-            bytes.resize(usize::try_from(range.end - range.start).unwrap_or(0), 0);
-            self.fill(range.start, &mut bytes).await?;
-            Ok(bytes)
-        })
     }
 }
 
@@ -276,7 +241,7 @@ async fn receive(mut response: Response, out: &mut [u8], got: &mut usize) -> Res
         true => Ok(()),
         false => {
             let message = format!("{} of {} bytes came", *got, out.len());
-            Err(Fault::network(io::ErrorKind::UnexpectedEof, message).again(Again::Soon))
+            Err(Fault::passing(io::ErrorKind::UnexpectedEof, message))
         }
     }
 }

@@ -90,20 +90,15 @@ impl WebFolder {
 
     /// The file itself, and what else was opened beside it.
     fn entries(&self) -> Vec<FolderEntry> {
-        let own = (self.name.clone(), self.kind_of_own());
-        let opened = lock(&self.opened);
         let is_beside = |path: &&PathBuf| **path != self.name && path.components().count() == 1;
-        let others = opened.keys().filter(is_beside).map(|path| {
-            let len = opened.get(path).and_then(|file| file.len());
-            (path.clone(), EntryKind::File(len.unwrap_or(0)))
-        });
-        let entry =
-            |(path, kind): (PathBuf, EntryKind)| FolderEntry { name: path.into_os_string(), kind };
-        std::iter::once(own).chain(others).map(entry).collect()
+        let others: Vec<PathBuf> = lock(&self.opened).keys().filter(is_beside).cloned().collect();
+        let entry = |path: PathBuf| FolderEntry { kind: self.file(&path), name: path.into() };
+        std::iter::once(self.name.clone()).chain(others).map(entry).collect()
     }
 
-    fn kind_of_own(&self) -> EntryKind {
-        EntryKind::File(self.known(&self.name).and_then(|file| file.len()).unwrap_or(0))
+    /// What is known of a file that is there.
+    fn file(&self, path: &Path) -> EntryKind {
+        EntryKind::File(self.known(path).and_then(|file| file.len()).unwrap_or(0))
     }
 }
 
@@ -131,11 +126,10 @@ impl Folder for WebFolder {
     /// Known without a request: the file itself, and what was opened.
     fn kind(&self, path: &Path) -> io::Result<EntryKind> {
         let path = plain(path).ok_or(io::ErrorKind::NotFound)?;
-        match self.known(&path) {
+        match path == self.name || self.known(&path).is_some() {
             _ if path.as_os_str().is_empty() => Ok(EntryKind::Folder),
-            _ if path == self.name => Ok(self.kind_of_own()),
-            Some(file) => Ok(EntryKind::File(file.len().unwrap_or(0))),
-            None => Err(io::ErrorKind::NotFound.into()),
+            true => Ok(self.file(&path)),
+            false => Err(io::ErrorKind::NotFound.into()),
         }
     }
 
@@ -178,15 +172,7 @@ pub(crate) fn is_plain(name: &str) -> bool {
 
 /// A part of an address with its `%20` read; `None` if that is no text.
 pub(crate) fn decoded(part: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let Some((&byte, behind)) = rest.split_first() {
-        let hex = (byte == b'%').then(|| behind.get(..2)).flatten();
-        let code = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        bytes.push(code.unwrap_or(byte));
-        rest = if code.is_some() { &behind[2..] } else { behind };
-    }
-    String::from_utf8(bytes).ok()
+    Some(percent_encoding::percent_decode_str(part).decode_utf8().ok()?.into_owned())
 }
 
 #[cfg(test)]

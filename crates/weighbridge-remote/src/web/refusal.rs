@@ -12,24 +12,18 @@ use crate::web::retry::passing;
 pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
     let said = said(status);
     match status.as_u16() {
-        404 | 410 => {
-            Fault::refused(io::ErrorKind::NotFound, format!("the server has no such file ({said})"))
-                .hint("check the address, for instance in a browser")
-        }
-        401 => denied(format!("the server wants a login ({said})")).hint(
+        404 | 410 => Fault::missing(format!("the server has no such file ({said})"))
+            .hint("check the address, for instance in a browser"),
+        401 => Fault::denied(format!("the server wants a login ({said})")).hint(
             "only what needs no login can be read: get a signed address, or download the file",
         ),
-        403 => denied(format!("the server refuses access ({said})"))
+        403 => Fault::denied(format!("the server refuses access ({said})"))
             .hint("the file may not be public, or the address may have expired: get a new address"),
         407 => Fault::proxy_login(),
         429 => answered(status, headers).hint("run it again later"),
         500.. => answered(status, headers).hint("the server is in trouble: run it again later"),
         _ => answered(status, headers),
     }
-}
-
-fn denied(message: String) -> Fault {
-    Fault::refused(io::ErrorKind::PermissionDenied, message)
 }
 
 /// Any other answer, and whether it may pass.
@@ -67,11 +61,9 @@ pub(crate) fn what_to_check(url: &Url) -> String {
     let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let server = server(url);
     match names.iter().find(is_set) {
-        Some(name) => {
-            format!(
-                "check the address, the connection to {server}, and the proxy that {name} names"
-            )
-        }
+        Some(name) => format!(
+            "check the address, the connection to {server}, and the proxy that {name} names"
+        ),
         None => format!("check the address, and the connection to {server}"),
     }
 }

@@ -25,22 +25,33 @@ impl<'a> Tries<'a> {
     /// Waits until the request may be made again; the fault itself if it may not.
     pub(crate) async fn pause(&mut self, fault: Fault) -> Result<(), Fault> {
         // Another address is no second try of the same request; it is followed once in a row.
-        if fault.may_pass() == Again::Now {
-            return Ok(());
-        }
-        if fault.may_pass() == Again::Never || self.failed >= self.settings.retries {
-            return Err(fault.after(self.failed));
-        }
-        let wait = match fault.may_pass() {
-            Again::After(asked) if asked > self.settings.max_wait => {
-                return Err(fault.asks_to_wait(asked, self.settings.max_wait));
+        let Remote { retries, max_wait, .. } = *self.settings;
+        let wait = match fault.again {
+            Again::Now => return Ok(()),
+            Again::Soon if self.failed < retries => backoff(self.failed),
+            Again::After(asked) if self.failed < retries && asked <= max_wait => asked,
+            Again::After(asked) if self.failed < retries => {
+                return Err(fault.asks_to_wait(asked, max_wait));
             }
-            Again::After(asked) => asked,
-            Again::Soon | Again::Now | Again::Never => backoff(self.failed),
+            _ => return Err(fault.after(self.failed)),
         };
         self.failed += 1;
         tokio::time::sleep(wait).await;
         Ok(())
+    }
+}
+
+/// Tries something until it is done, or has failed in a way that does not pass.
+pub(crate) async fn retried<T, F: Future<Output = Result<T, Fault>>>(
+    settings: &Remote,
+    work: impl Fn() -> F,
+) -> Result<T, Fault> {
+    let mut tries = Tries::new(settings);
+    loop {
+        match work().await {
+            Ok(done) => return Ok(done),
+            Err(fault) => tries.pause(fault).await?,
+        }
     }
 }
 

@@ -57,7 +57,7 @@ impl Weight {
         candidates: Candidates<'_>,
         (scratch, readahead): (&mut Scratch, &mut Readahead),
     ) -> Result<Option<u64>> {
-        let mut count = || {
+        self.named(|| {
             self.with_recipe(|recipe| {
                 let origins = recipe.origins().filter(|_| recipe.has_element_access());
                 let Some(origins) = origins else { return Ok(None) };
@@ -68,12 +68,9 @@ impl Weight {
                 if let Some(counted) = self.with_buffered(recipe, &elements, readahead, look) {
                     return counted;
                 }
-                scratch.slabs.clear();
-                recipe.needs(elements.clone(), &mut scratch.slabs);
-                look(&self.stage(scratch)?)
+                look(&self.stage(scratch, |slabs| recipe.needs(elements.clone(), slabs))?)
             })
-        };
-        count().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+        })
     }
 
     /// Calls `use_it` with the stored bytes of some elements.
@@ -83,13 +80,14 @@ impl Weight {
         scratch: &mut Scratch,
         use_it: impl FnOnce(&dyn Recipe, &[Staged<'_>]) -> Result<()>,
     ) -> Result<()> {
-        let done = self.with_recipe(|recipe| {
-            scratch.slabs.clear();
-            let elements = recipe.around(elements, self.rows_and_columns().1);
-            recipe.needs(elements, &mut scratch.slabs);
-            use_it(recipe, &self.stage(scratch)?)
-        });
-        done.map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+        let columns = self.rows_and_columns().1;
+        self.named(|| {
+            self.with_recipe(|recipe| {
+                let elements = recipe.around(elements, columns);
+                let staged = self.stage(scratch, |slabs| recipe.needs(elements, slabs))?;
+                use_it(recipe, &staged)
+            })
+        })
     }
 
     fn decode_singles(

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::weight::total;
 use super::{Model, Scratch, Weight};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schemes::{
@@ -29,9 +30,7 @@ impl Weight {
     /// Why its codes cannot be moved, as only its bytes tell.
     pub(crate) fn refuses_to_move(&self, scratch: &mut Scratch) -> Result<Option<String>> {
         let checked = self.with_codes(|codes| {
-            scratch.slabs.clear();
-            codes.needs_for_check(&mut scratch.slabs);
-            let staged = self.stage(scratch)?;
+            let staged = self.stage(scratch, |slabs| codes.needs_for_check(slabs))?;
             codes.check(&staged).map_err(Error::unsupported)
         });
         match checked {
@@ -88,9 +87,7 @@ impl Weight {
     ) -> Result<()> {
         self.with_codes(|codes| {
             self.model().refuse_unlike_twins(self)?;
-            scratch.slabs.clear();
-            codes.needs(kind, of, &mut scratch.slabs);
-            let staged = self.stage(scratch)?;
+            let staged = self.stage(scratch, |slabs| codes.needs(kind, of, slabs))?;
             codes.read(kind, of, &staged, out)
         })
     }
@@ -104,15 +101,13 @@ impl Weight {
             Ok(all.map(|(kind, of)| {
                 let mut slabs = Vec::new();
                 codes.needs(kind, of, &mut slabs);
-                let of = |slab: &Slab| slab.row_bytes.saturating_mul(slab.count);
-                slabs.iter().map(of).fold(0, u64::saturating_add)
+                total(&slabs)
             }))
         })
     }
 
     fn with_codes<R>(&self, use_it: impl FnOnce(&dyn GroupedCodes) -> Result<R>) -> Result<R> {
-        let done = self.with_recipe(|recipe| use_it(codes_of(recipe)?));
-        done.map_err(|error| error.in_tensor(self.name()).in_file(self.model_path()))
+        self.named(|| self.with_recipe(|recipe| use_it(codes_of(recipe)?)))
     }
 }
 

@@ -56,6 +56,10 @@ impl Model {
 
     /// An error if something of so many bytes would take more than the limits leave.
     pub(crate) fn check_beside(&self, bytes: u64, what: &str) -> Result<()> {
-        self.0.budget.check_beside(bytes, what).map_err(|error| error.in_file(&self.0.path))
+        self.0
+            .files
+            .budget
+            .check_beside(bytes, what)
+            .map_err(|error| error.in_file(&self.0.files.path))
     }
 }

@@ -55,10 +55,8 @@ impl Model {
         let derived = views.clone().filter(|(weight, view)| is_derived(weight, view));
         let entries: Result<Vec<Entry>> = derived
             .map(|(weight, view)| {
-                let (name, shape) = (weight.name().to_owned(), view.shape.clone());
                 let piece = [(weight.clone(), view.clone())];
-                let (scheme, bid) = composed(name, shape, &piece, 1)?;
-                Ok(Entry::Scheme(scheme, Box::new(bid)))
+                composed(weight.name().to_owned(), view.shape.clone(), &piece, 1)
             })
             .collect();
         let model = self.with_entries(entries?);
@@ -72,22 +70,9 @@ impl Model {
 
     /// A model of the same files with other weights.
     fn with_entries(&self, entries: Vec<Entry>) -> Self {
-        let from = &*self.0;
-        Self(Arc::new(Contents {
-            path: from.path.clone(),
-            folder: from.folder.clone(),
-            sources: from.sources.clone(),
-            ledger: Ledger { weights: entries, ..Ledger::default() },
-            findings: from.findings.clone(),
-            notes: from.notes.clone(),
-            configs: from.configs.clone(),
-            original_shapes: OriginalShapes::default(),
-            twins: from.twins.clone(),
-            unlike_twins: from.unlike_twins.clone(),
-            pipeline: from.pipeline.clone(),
-            by_name: OnceLock::new(),
-            budget: from.budget.clone(),
-        }))
+        let ledger = Ledger { weights: entries, ..Ledger::default() };
+        let (files, original_shapes) = (self.0.files.clone(), OriginalShapes::default());
+        Self(Arc::new(Contents { files, ledger, original_shapes, by_name: OnceLock::new() }))
     }
 }
 
@@ -100,37 +85,26 @@ impl Weight {
 }
 
 fn entry(Derived { name, shape, from }: Derived) -> Result<Entry> {
-    let elements = element_count(&shape);
-    let (scheme, bid) = match from {
+    let (pieces, turns) = match from {
+        MadeOf::Weights(pieces) => (pieces, 1),
+        MadeOf::InTurn(pieces, turns) => (pieces, turns),
         MadeOf::Numbers(numbers) => {
             let recipe: Arc<dyn Recipe> = Arc::new(Computed::new(numbers));
             let (variant, native) = ("F32".into(), Some(DType::F32));
-            (COMPUTED, Bid { name, shape, variant, native, parts: Vec::new(), recipe: Ok(recipe) })
-        }
-        MadeOf::Weights(_) | MadeOf::InTurn(..) => {
-            let (pieces, turns) = match from {
-                MadeOf::InTurn(pieces, turns) => (pieces, turns),
-                MadeOf::Weights(pieces) => (pieces, 1),
-                MadeOf::Numbers(_) => (Vec::new(), 1),
-            };
-            let seen = pieces.iter().map(|(_, view)| element_count(&view.shape).unwrap_or(0));
-            if Some(seen.sum::<u64>()) != elements {
-                let message = format!("its parts do not make up the shape {:?}", &shape[..]);
-                return Err(Error::malformed(message).in_tensor(&name));
-            }
-            composed(name, shape, &pieces, turns)?
+            let bid = Bid { name, shape, variant, native, parts: Vec::new(), recipe: Ok(recipe) };
+            return Ok(Entry::Scheme(COMPUTED, Box::new(bid)));
         }
     };
-    Ok(Entry::Scheme(scheme, Box::new(bid)))
+    let seen = pieces.iter().map(|(_, view)| element_count(&view.shape).unwrap_or(0));
+    if Some(seen.sum::<u64>()) != element_count(&shape) {
+        let message = format!("its parts do not make up the shape {:?}", &shape[..]);
+        return Err(Error::malformed(message).in_tensor(&name));
+    }
+    composed(name, shape, &pieces, turns)
 }
 
 /// A weight of views of others, in the scheme of the first.
-fn composed(
-    name: String,
-    shape: Shape,
-    pieces: &[(Weight, View)],
-    turns: u64,
-) -> Result<(&'static str, Bid)> {
+fn composed(name: String, shape: Shape, pieces: &[(Weight, View)], turns: u64) -> Result<Entry> {
     let (mut parts, mut stretches, mut refused) = (Vec::new(), Vec::new(), None);
     for (weight, view) in pieces {
         let first_part = parts.len();
@@ -157,7 +131,8 @@ fn composed(
         }
     };
     let (variant, native) = (first.variant().into(), first.native());
-    Ok((first.scheme(), Bid { name, shape, variant, native, parts, recipe }))
+    let bid = Bid { name, shape, variant, native, parts, recipe };
+    Ok(Entry::Scheme(first.scheme(), Box::new(bid)))
 }
 
 fn stretch(recipe: Arc<dyn Recipe>, weight: &Weight, view: &View, first_part: usize) -> Stretch {

@@ -59,28 +59,33 @@ pub struct Model(Arc<Contents>);
 
 /// What all handles to a model share.
 struct Contents {
+    files: Arc<Files>,
+    ledger: Ledger,
+    original_shapes: OriginalShapes,
+    /// Where each name is among the weights, once somebody asks for one by its name.
+    by_name: OnceLock<ByName>,
+}
+
+/// What was opened. Models that are made of the weights of another one share it.
+struct Files {
     path: PathBuf,
     folder: Arc<dyn Folder>,
-    sources: Arc<Vec<Source>>,
-    ledger: Ledger,
+    sources: Vec<Source>,
     findings: Vec<Finding>,
     notes: Vec<String>,
     configs: Vec<Config>,
-    original_shapes: OriginalShapes,
-    twins: Arc<Vec<Twin>>,
+    twins: Vec<Twin>,
     /// The twins that are none after all, once somebody needs values.
-    unlike_twins: Arc<OnceLock<Vec<Finding>>>,
+    unlike_twins: OnceLock<Vec<Finding>>,
     pipeline: Option<PathBuf>,
-    /// Where each name is among the weights, once somebody asks for one by its name.
-    by_name: OnceLock<ByName>,
     /// What opening it has cost, and what it may cost.
-    budget: Arc<Budget>,
+    budget: Budget,
 }
 
 impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Model")
-            .field("path", &self.0.path)
+            .field("path", &self.0.files.path)
             .field("format", &self.format())
             .field("weights", &self.0.ledger.weights.len())
             .finish_non_exhaustive()
@@ -135,114 +140,112 @@ impl Model {
         findings.extend(ledger.findings.iter().cloned());
         notes.extend(ledger.notes.iter().cloned());
         add_unreadable(&sources, &mut findings);
-        let (path, folder, configs) = (located.path, located.folder, located.configs);
-        let contents = Contents {
+        let Located { path, folder, configs, pipeline, .. } = located;
+        let unlike_twins = OnceLock::new();
+        let files = Arc::new(Files {
             path,
             folder,
-            sources: Arc::new(sources),
-            ledger,
+            sources,
             findings,
             notes,
             configs,
-            original_shapes,
-            twins: Arc::new(twins),
-            unlike_twins: Arc::default(),
-            by_name: OnceLock::new(),
-            budget: Arc::new(budget),
-            pipeline: located.pipeline,
-        };
-        Ok(Self(Arc::new(contents)))
+            twins,
+            unlike_twins,
+            pipeline,
+            budget,
+        });
+        Ok(Self(Arc::new(Contents { files, ledger, original_shapes, by_name: OnceLock::new() })))
     }
 
     /// The place it was opened from.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.0.path
+        &self.0.files.path
     }
 
     /// What tells this version of one of its files from another: the commit of a repository on the
     /// Hub, the tag that a server gives a file. `None` where nothing says more than length and time.
     #[must_use]
     pub fn version_of(&self, source: &Source) -> Option<String> {
-        self.0.folder.version(source.input().name())
+        self.0.files.folder.version(source.input().name())
     }
 
     /// Whether reading from it waits for a network.
     #[must_use]
     pub fn has_latency(&self) -> bool {
-        self.0.sources.iter().any(|source| source.input().has_latency())
+        self.0.files.sources.iter().any(|source| source.input().has_latency())
     }
 
     /// What it may cost.
     pub(crate) fn limits(&self) -> &Limits {
-        self.0.budget.limits()
+        self.0.files.budget.limits()
     }
 
     /// The folder that its path leads into; an empty one for a model that was given as bytes.
     pub(crate) fn folder(&self) -> &Arc<dyn Folder> {
-        &self.0.folder
+        &self.0.files.folder
     }
 
     /// The folder of the pipeline that it is a component of.
     pub(crate) fn pipeline(&self) -> Option<&Path> {
-        self.0.pipeline.as_deref()
+        self.0.files.pipeline.as_deref()
     }
 
     /// The format of its files: `safetensors`, `gguf`, ..
     #[must_use]
     pub fn format(&self) -> &'static str {
-        self.0.sources.first().map_or("empty", |source| source.format())
+        self.0.files.sources.first().map_or("empty", |source| source.format())
     }
 
     /// Its files.
     #[must_use]
     pub fn sources(&self) -> &[Source] {
-        &self.0.sources
+        &self.0.files.sources
     }
 
     /// The JSON documents that lie beside its files.
     #[must_use]
     pub fn configs(&self) -> &[Config] {
-        &self.0.configs
+        &self.0.files.configs
     }
 
     /// What is wrong with it.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
-        &self.0.findings
+        &self.0.files.findings
     }
 
     /// What is wrong with its files and their places, whatever schemes make of their contents.
     pub(crate) fn findings_of_files(&self) -> impl Iterator<Item = &Finding> {
-        self.0.findings.iter().filter(|finding| !self.0.ledger.findings.contains(finding))
+        self.0.files.findings.iter().filter(|finding| !self.0.ledger.findings.contains(finding))
     }
 
     /// Says that most of its files will be read, which they were not opened for.
     pub(crate) fn will_need_all(&self) {
-        self.0.sources.iter().for_each(|source| source.input().will_need_all());
+        self.0.files.sources.iter().for_each(|source| source.input().will_need_all());
     }
 
     /// Limits the bytes that its sources fetch before they are asked for: those of one place fetch
     /// ahead together.
     pub(crate) fn limit_ahead(&self, bytes: u64) {
-        self.0.sources.iter().for_each(|source| source.input().limit_ahead(bytes));
+        self.0.files.sources.iter().for_each(|source| source.input().limit_ahead(bytes));
     }
 
     /// An error if one of its files was changed since it was opened.
     pub(crate) fn refuse_changed(&self) -> Result<()> {
-        self.0.sources.iter().try_for_each(|source| source.input().refuse_changed())
+        self.0.files.sources.iter().try_for_each(|source| source.input().refuse_changed())
     }
 
     /// An error if some of what was read came from an archive member that does not have the checksum
     /// that the archive states; `go_on` is asked from time to time.
     pub(crate) fn check_sums(&self, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
-        self.0.sources.iter().try_for_each(|source| source.check_sums(go_on))
+        self.0.files.sources.iter().try_for_each(|source| source.check_sums(go_on))
     }
 
     /// What was decided on the user's behalf.
     #[must_use]
     pub fn notes(&self) -> &[String] {
-        &self.0.notes
+        &self.0.files.notes
     }
 
     /// The quantization method that its configs name although all of its tensors are plain numbers.
@@ -252,7 +255,7 @@ impl Model {
 
     /// The method that its configs name or imply, whatever its tensors are.
     pub(crate) fn method(&self) -> Option<String> {
-        SCHEMES.method_of(&self.0.configs)
+        SCHEMES.method_of(&self.0.files.configs)
     }
 
     /// The metadata of its files with the file each entry is from. A key that several files have
@@ -261,7 +264,7 @@ impl Model {
     pub fn metadata(&self) -> Vec<(&str, &Value, &Source)> {
         let mut seen = HashSet::with_hasher(foldhash::fast::RandomState::default());
         let mut all = Vec::new();
-        for source in self.0.sources.iter() {
+        for source in self.0.files.sources.iter() {
             let entries = source.catalog().metadata.iter().map(|(key, value)| (key, value, source));
             all.extend(entries.filter(|(key, ..)| seen.insert(*key)));
         }
@@ -284,7 +287,7 @@ impl Model {
         let index = by_name.find(name, name_at).ok_or_else(|| {
             Error::usage("the model has no such weight")
                 .in_tensor(name)
-                .in_file(&self.0.path)
+                .in_file(&self.0.files.path)
                 .remedy(Remedy::ListNames)
         })?;
         Ok(Weight::new(self.clone(), index))
@@ -315,7 +318,7 @@ impl Model {
 
     /// A stored tensor and the source it lies in.
     pub(crate) fn stored(&self, id: TensorId) -> (&Source, &TensorInfo) {
-        let source = &self.0.sources[id.source as usize];
+        let source = &self.0.files.sources[id.source as usize];
         (source, &source.catalog().tensors[id.tensor as usize])
     }
 }

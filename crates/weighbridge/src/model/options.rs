@@ -175,19 +175,17 @@ impl OpenOptions {
         self.assemble(vec![input], Located::alone(path))
     }
 
-    fn open_located(&self, located: Located) -> Result<Model> {
-        while_reading(|| self.open_found(located))
-    }
-
-    fn open_found(&self, mut located: Located) -> Result<Model> {
-        if let Some(source) = located.opened.take() {
-            let first = located.files.first().cloned().unwrap_or_default();
-            return self.assemble(vec![Input::from_source(source, first)], located);
-        }
-        let (folder, files) = (located.folder.clone(), located.files.clone());
-        let open = |path: PathBuf| Input::open_in(&*folder, &path);
-        let inputs = side_by_side(files, threads_for(folder.has_latency()), open)?;
-        self.assemble(inputs, located)
+    fn open_located(&self, mut located: Located) -> Result<Model> {
+        while_reading(|| {
+            if let Some(source) = located.opened.take() {
+                let first = located.files.first().cloned().unwrap_or_default();
+                return self.assemble(vec![Input::from_source(source, first)], located);
+            }
+            let (folder, files) = (located.folder.clone(), located.files.clone());
+            let open = |path: PathBuf| Input::open_in(&*folder, &path);
+            let inputs = side_by_side(files, threads_for(folder.has_latency()), open)?;
+            self.assemble(inputs, located)
+        })
     }
 
     fn assemble(&self, inputs: Vec<Input>, mut located: Located) -> Result<Model> {

@@ -1,11 +1,12 @@
 //! Reading with a type that is chosen at run time, into bytes of the caller.
 
 use std::ops::Range;
-use std::panic::resume_unwind;
 use std::thread;
 
 use half::{bf16, f16};
 
+use super::side_by_side::side_by_side;
+use super::weight::check_inside;
 use super::{Scratch, Weight};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -13,7 +14,6 @@ use crate::number::Element;
 use crate::schemes::Entry;
 use crate::simd;
 use crate::source::Slab;
-use crate::stop;
 
 /// Bytes of output that are worth starting a thread for.
 const WORTH_A_THREAD: usize = 4 << 20;
@@ -40,9 +40,11 @@ impl Weight {
 
     /// Reads some rows of the outermost dimension, as [`read_into`](Self::read_into) reads all.
     pub fn read_rows_into(&self, rows: Range<u64>, dtype: DType, out: &mut [u8]) -> Result<()> {
-        let read = || {
-            let elements = self.elements_of(&rows)?;
-            if dtype.bytes_for(elements.end - elements.start) != Some(out.len() as u64) {
+        self.named(|| {
+            let (all, columns) = self.rows_and_columns();
+            check_inside("rows", &rows, all)?;
+            let elements = (rows.end - rows.start).saturating_mul(columns);
+            if dtype.bytes_for(elements) != Some(out.len() as u64) {
                 return Err(Error::usage(format!(
                     "rows {rows:?} as {dtype} do not fill a buffer of {} bytes",
                     out.len()
@@ -60,8 +62,7 @@ impl Weight {
                     self.variant()
                 ))),
             }
-        };
-        read().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+        })
     }
 
     /// Reads some elements, counted through the whole weight, as [`read_into`](Self::read_into) reads
@@ -72,7 +73,7 @@ impl Weight {
         dtype: DType,
         out: &mut [u8],
     ) -> Result<()> {
-        let read = || {
+        self.named(|| {
             if let (Entry::Plain(id), true) = (self.entry(), self.native() == Some(dtype)) {
                 self.model().refuse_unlike_twins(self)?;
                 let (source, info) = self.model().stored(*id);
@@ -87,8 +88,7 @@ impl Weight {
                 DType::BF16 => self.read_decoded_elements::<bf16>(elements, out),
                 _ => self.read_decoded_elements::<f16>(elements, out),
             }
-        };
-        read().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+        })
     }
 
     fn read_decoded_elements<T: Element>(
@@ -141,17 +141,6 @@ impl Weight {
         };
         self.on_threads(0..self.rows_and_columns().0, &mut out, &make)?;
         Ok(out)
-    }
-
-    /// The elements of some rows.
-    fn elements_of(&self, rows: &Range<u64>) -> Result<Range<u64>> {
-        let all = self.rows_and_columns().0;
-        if rows.start > rows.end || rows.end > all {
-            return Err(Error::usage(format!(
-                "rows {rows:?} were asked for, but there are only {all}"
-            )));
-        }
-        Ok(self.elements_in(rows))
     }
 
     /// Copies rows of a plain weight in the type it is stored in.
@@ -212,13 +201,10 @@ impl Weight {
         // A few rows of a transposed weight are many small reads.
         let step = if self.is_transposed() { count } else { STEP / row_bytes.max(1) };
         let step = step.clamp(1, count.max(1));
-        let len = usize::try_from(out.len() as u64 / count.max(1) * step).unwrap_or(usize::MAX);
-        if count == 0 || len == 0 {
+        if out.is_empty() {
             return make(rows, out);
         }
-        let starts = (rows.start..rows.end).step_by(usize::try_from(step).unwrap_or(usize::MAX));
-        let mut parts = starts.zip(out.chunks_mut(len));
-        parts.try_for_each(|(start, out)| make(start..(start + step).min(rows.end), out))
+        parts(rows, step, out).try_for_each(|(rows, out)| make(rows, out))
     }
 
     /// Makes rows on several threads, where there is enough work for them.
@@ -233,25 +219,10 @@ impl Weight {
         if threads < 2 {
             return make(rows, out);
         }
-        let share = count.div_ceil(threads as u64);
-        let len = usize::try_from(out.len() as u64 / count * share).unwrap_or(usize::MAX);
-        let (level, listening) = (simd::level(), stop::here());
-        thread::scope(|scope| {
-            let starts =
-                (rows.start..rows.end).step_by(usize::try_from(share).unwrap_or(usize::MAX));
-            let spawned: Vec<_> = starts
-                .zip(out.chunks_mut(len))
-                .map(|(start, out)| {
-                    let rows = start..(start + share).min(rows.end);
-                    let listening = listening.clone();
-                    let work = move || simd::with_level(level, || make(rows, out));
-                    scope.spawn(move || listening.during(work))
-                })
-                .collect();
-            let joined =
-                spawned.into_iter().map(|one| one.join().unwrap_or_else(|e| resume_unwind(e)));
-            joined.fold(Ok(()), std::result::Result::and)
-        })
+        let level = simd::level();
+        let shares = parts(rows, count.div_ceil(threads as u64), out).collect();
+        let work = |(rows, out)| simd::with_level(level, || make(rows, out));
+        side_by_side(shares, threads, work).map(drop)
     }
 
     fn threads_for(&self, bytes: usize) -> usize {
@@ -260,6 +231,18 @@ impl Weight {
         }
         thread::available_parallelism().map_or(1, usize::from).min(bytes / WORTH_A_THREAD)
     }
+}
+
+/// So many rows at a time, with what they are made into.
+fn parts<T>(
+    rows: Range<u64>,
+    step: u64,
+    out: &mut [T],
+) -> impl Iterator<Item = (Range<u64>, &mut [T])> {
+    let len = out.len() as u64 / (rows.end - rows.start).max(1) * step;
+    let starts = rows.clone().step_by(usize::try_from(step).unwrap_or(usize::MAX));
+    let outs = out.chunks_mut(usize::try_from(len).unwrap_or(usize::MAX).max(1));
+    starts.zip(outs).map(move |(start, out)| (start..(start + step).min(rows.end), out))
 }
 
 fn write_numbers<T: Element>(numbers: &[T], out: &mut [u8]) {

@@ -53,7 +53,7 @@ impl Weight {
         {
             return self.decode_elements_with(elements, out, &mut readahead.scratch);
         }
-        let mut decode = || {
+        let is_done = self.named(|| {
             self.with_recipe(|recipe| {
                 check_element_access(recipe)?;
                 readahead.slabs.clear();
@@ -76,8 +76,7 @@ impl Weight {
                     None => Ok(false),
                 }
             })
-        };
-        let is_done = decode().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))?;
+        })?;
         if is_done {
             return Ok(());
         }

@@ -15,8 +15,7 @@ const MOST_NAME: usize = 100;
 
 /// A note about the stored tensors that repeat stored bytes, if there are any.
 pub(super) fn note(sources: &[Source]) -> Option<String> {
-    let tensors = sources.iter().flat_map(|source| &source.catalog().tensors);
-    let mut repeating = tensors.filter(|tensor| tensor.held_bytes() < tensor.bytes).peekable();
+    let mut repeating = repeating(sources).peekable();
     let first = repeating.peek()?.name.clone();
     let (mut count, mut held, mut bytes) = (0u64, 0u64, 0u64);
     for tensor in repeating {
@@ -34,9 +33,13 @@ pub(super) fn note(sources: &[Source]) -> Option<String> {
 
 /// The tensor that repeats its stored bytes most often, if one does.
 pub(crate) fn most_repeating(sources: &[Source]) -> Option<&TensorInfo> {
+    repeating(sources).max_by_key(|tensor| tensor.bytes / tensor.held_bytes().max(1))
+}
+
+/// The tensors of which fewer bytes are stored than they have.
+fn repeating(sources: &[Source]) -> impl Iterator<Item = &TensorInfo> {
     let tensors = sources.iter().flat_map(|source| &source.catalog().tensors);
-    let repeating = tensors.filter(|tensor| tensor.held_bytes() < tensor.bytes);
-    repeating.max_by_key(|tensor| tensor.bytes / tensor.held_bytes().max(1))
+    tensors.filter(|tensor| tensor.held_bytes() < tensor.bytes)
 }
 
 impl Weight {

@@ -26,7 +26,7 @@ impl Weight {
         let columns = self.rows_and_columns().1;
         let len = |rows: &Range<u64>| usize::try_from((rows.end - rows.start) * columns);
         let too_large = |_| Error::limit("rows are larger than this machine can address");
-        let mut work = |scratch: &mut Scratch| {
+        self.named(|| {
             self.with_recipe(|recipe| {
                 scratch.slabs.clear();
                 recipe.needs(self.elements_in(&rows), &mut scratch.slabs);
@@ -46,8 +46,7 @@ impl Weight {
                 }
                 Ok(())
             })
-        };
-        work(scratch).map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+        })
     }
 }
 

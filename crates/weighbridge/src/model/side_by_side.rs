@@ -1,8 +1,9 @@
 //! Work that mostly waits for an answer, done for several things at once.
 
+use std::panic::resume_unwind;
 use std::sync::Mutex;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::stop::{self, lock};
 
 /// Does something with each item, on so many threads, and gives the results in the order of the
@@ -35,8 +36,7 @@ pub(super) fn side_by_side<T: Send, R: Send>(
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(other)).collect();
         let mut all = some();
         for other in others {
-            let panicked = |_| vec![(usize::MAX, Err(Error::usage("a thread has panicked")))];
-            all.extend(other.join().unwrap_or_else(panicked));
+            all.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         all
     });
@@ -47,6 +47,7 @@ pub(super) fn side_by_side<T: Send, R: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn results_are_in_order_and_the_first_error_counts() {

@@ -118,12 +118,12 @@ pub(super) fn notes(twins: &[Twin], sources: &[Source]) -> Vec<String> {
 impl Model {
     /// A finding for each twin whose bytes are others than those of the tensor that is used.
     pub(crate) fn unlike_twins(&self) -> Result<&[Finding]> {
-        if let Some(known) = self.0.unlike_twins.get() {
+        if let Some(known) = self.0.files.unlike_twins.get() {
             return Ok(known);
         }
         let mut findings = Vec::new();
         let used = self.used_beside_twins();
-        for twin in self.0.twins.iter() {
+        for twin in self.0.files.twins.iter() {
             let info = used.get(&(twin.used, &*twin.info.name)).copied();
             if !info.map_or(Ok(true), |info| self.is_equal(info, twin))? {
                 let [used, other] = [twin.used, twin.source]
@@ -135,12 +135,12 @@ impl Model {
                 findings.push(Finding::of(&twin.info.name, "duplicate-tensor", message));
             }
         }
-        Ok(self.0.unlike_twins.get_or_init(|| findings))
+        Ok(self.0.files.unlike_twins.get_or_init(|| findings))
     }
 
     /// An error if a part of a weight is in several files with different bytes.
     pub(crate) fn refuse_unlike_twins(&self, weight: &Weight) -> Result<()> {
-        if self.0.twins.is_empty() {
+        if self.0.files.twins.is_empty() {
             return Ok(());
         }
         let unlike = self.unlike_twins()?;
@@ -152,7 +152,7 @@ impl Model {
 
     /// The tensors that are used instead of twins, by file and name.
     fn used_beside_twins(&self) -> HashMap<(u32, &str), &TensorInfo> {
-        let mut files: Vec<u32> = self.0.twins.iter().map(|twin| twin.used).collect();
+        let mut files: Vec<u32> = self.0.files.twins.iter().map(|twin| twin.used).collect();
         files.sort_unstable();
         files.dedup();
         let tensors = |file: u32| {

@@ -185,11 +185,11 @@ impl Weight {
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let (all, columns) = self.rows_and_columns();
-        let checked = check_range("rows", &rows, all, columns, out.len());
-        let elements = self.elements_in(&rows);
-        let done = checked.and_then(|()| self.decode_checked(elements, out, scratch, |_| Ok(())));
-        done.map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
+        self.named(|| {
+            let (all, columns) = self.rows_and_columns();
+            check_range("rows", &rows, all, columns, out.len())?;
+            self.decode_checked(self.elements_in(&rows), out, scratch, |_| Ok(()))
+        })
     }
 
     /// Whether any stretch of its elements can be decoded, and not only whole rows.
@@ -231,9 +231,10 @@ impl Weight {
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let checked = check_range("elements", &elements, self.elements(), 1, out.len());
-        let decode = |()| self.decode_checked(elements, out, scratch, check_element_access);
-        checked.and_then(decode).map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
+        self.named(|| {
+            check_range("elements", &elements, self.elements(), 1, out.len())?;
+            self.decode_checked(elements, out, scratch, check_element_access)
+        })
     }
 
     /// Decodes elements that `out` holds, unless `refuse` does not allow it.
@@ -253,9 +254,7 @@ impl Weight {
             if out.is_empty() {
                 return Ok(());
             }
-            scratch.slabs.clear();
-            recipe.needs(elements.clone(), &mut scratch.slabs);
-            let staged = self.stage(scratch)?;
+            let staged = self.stage(scratch, |slabs| recipe.needs(elements.clone(), slabs))?;
             recipe.decode(&staged, elements, T::out(out))
         })
     }
@@ -300,6 +299,11 @@ impl Weight {
         })
     }
 
+    /// Does something with it; an error says which weight of which model it is about.
+    pub(super) fn named<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        work().map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
+    }
+
     /// Calls `use_it` with the recipe of this weight; an error if it cannot be decoded.
     pub(super) fn with_recipe<R>(
         &self,
@@ -341,7 +345,13 @@ impl Weight {
     }
 
     /// Fetches the slabs that `scratch` lists, into its buffers where they cannot be lent.
-    pub(super) fn stage<'a>(&'a self, scratch: &'a mut Scratch) -> Result<StagedParts<'a>> {
+    pub(super) fn stage<'a>(
+        &'a self,
+        scratch: &'a mut Scratch,
+        needs: impl FnOnce(&mut Vec<Slab>),
+    ) -> Result<StagedParts<'a>> {
+        scratch.slabs.clear();
+        needs(&mut scratch.slabs);
         self.stage_listed(scratch).map(|(_, staged)| staged)
     }
 
@@ -378,7 +388,7 @@ impl Weight {
     }
 }
 
-fn total(slabs: &[Slab]) -> u64 {
+pub(super) fn total(slabs: &[Slab]) -> u64 {
     let bytes = slabs.iter().map(|slab| slab.row_bytes.saturating_mul(slab.count));
     bytes.fold(0, u64::saturating_add)
 }
@@ -389,13 +399,17 @@ pub(super) fn check_element_access(recipe: &dyn Recipe) -> Result<()> {
     recipe.has_element_access().then_some(()).ok_or_else(by_rows)
 }
 
+pub(super) fn check_inside(what: &str, range: &Range<u64>, all: u64) -> Result<()> {
+    if range.start > range.end || range.end > all {
+        let message = format!("{what} {range:?} were asked for, but there are only {all}");
+        return Err(Error::usage(message));
+    }
+    Ok(())
+}
+
 /// An error unless the range of `what` lies within `all` and fills a buffer, each taking `columns`.
 fn check_range(what: &str, range: &Range<u64>, all: u64, columns: u64, len: usize) -> Result<()> {
-    if range.start > range.end || range.end > all {
-        return Err(Error::usage(format!(
-            "{what} {range:?} were asked for, but there are only {all}"
-        )));
-    }
+    check_inside(what, range, all)?;
     if (range.end - range.start).checked_mul(columns) == Some(len as u64) {
         return Ok(());
     }

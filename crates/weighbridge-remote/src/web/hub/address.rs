@@ -159,7 +159,7 @@ impl HubAddress {
     }
 
     /// As it is typed, with another path.
-    pub(super) fn shown(&self, path: &Path) -> String {
+    pub(crate) fn shown(&self, path: &Path) -> String {
         let revision = self.revision.as_ref().map(|rev| format!("@{}", rev.replace('/', "%2F")));
         let path: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
         let path = if path.is_empty() { String::new() } else { format!("/{}", path.join("/")) };

@@ -1,7 +1,7 @@
 //! What the environment says about the Hub.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::{Error, Result};
 use reqwest::Url;
@@ -9,6 +9,9 @@ use reqwest::Url;
 use super::token;
 
 const ENDPOINT: &str = "https://huggingface.co";
+
+/// Where variables are looked up.
+pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// Which server is the Hub, who asks, what is on this machine already.
 #[derive(Clone)]
@@ -53,21 +56,15 @@ impl Environment {
     pub fn endpoint(&self) -> &Url {
         &self.endpoint
     }
-
-    /// Another cache, or none.
-    pub fn cache(mut self, folder: Option<&Path>) -> Self {
-        self.cache = folder.map(Path::to_owned);
-        self
-    }
 }
 
 /// A switch, as the Hub's own programs read it.
-pub(super) fn is_set(lookup: &dyn Fn(&str) -> Option<OsString>, name: &str) -> bool {
+pub(super) fn is_set(lookup: Lookup<'_>, name: &str) -> bool {
     let value = lookup(name).and_then(|value| value.into_string().ok()).unwrap_or_default();
     matches!(&*value.to_ascii_uppercase(), "1" | "ON" | "YES" | "TRUE")
 }
 
-fn folder(lookup: &dyn Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
+fn folder(lookup: Lookup<'_>, name: &str) -> Option<PathBuf> {
     let path = lookup(name).filter(|value| !value.is_empty()).map(PathBuf::from)?;
     // A leading `~` in a variable was never seen by a shell.
     match path.strip_prefix("~") {
@@ -76,12 +73,12 @@ fn folder(lookup: &dyn Fn(&str) -> Option<OsString>, name: &str) -> Option<PathB
     }
 }
 
-fn user(lookup: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+fn user(lookup: Lookup<'_>) -> Option<PathBuf> {
     let set = |name| lookup(name).filter(|value| !value.is_empty());
     set("HOME").or_else(|| set("USERPROFILE")).map(PathBuf::from)
 }
 
-fn home(lookup: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+fn home(lookup: Lookup<'_>) -> Option<PathBuf> {
     folder(lookup, "HF_HOME").or_else(|| {
         let caches = folder(lookup, "XDG_CACHE_HOME");
         let caches = caches.or_else(|| user(lookup).map(|user| user.join(".cache")));
@@ -91,6 +88,8 @@ fn home(lookup: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn environment(variables: &[(&str, &str)]) -> Result<Environment> {

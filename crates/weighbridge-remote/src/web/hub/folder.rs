@@ -91,9 +91,9 @@ impl HubFolder {
     fn is_offline(&self, what: &str, path: &Path) -> Fault {
         let message =
             format!("HF_HUB_OFFLINE forbids requests, and {what} is not in the local cache");
-        Fault::refused(io::ErrorKind::NotFound, message)
+        Fault::missing(message)
             .hint("unset HF_HUB_OFFLINE (and TRANSFORMERS_OFFLINE), or fetch it beforehand")
-            .at(&self.repository.shown(path))
+            .at(&self.repository.address.shown(path))
     }
 
     /// A file of the listing: from the cache, if it is there as the listing says.
@@ -116,8 +116,8 @@ impl HubFolder {
         }
         let site = Site {
             url: self.repository.file_url(&tree.commit, path),
-            name: self.repository.shown(path),
-            auth: self.repository.auth().cloned(),
+            name: self.repository.address.shown(path),
+            auth: self.repository.auth.clone(),
             hub: Some(self.repository.clone()),
             whole: if entry.sum.is_some() { WHOLE } else { WHOLE_TEXT },
         };

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use reqwest::Url;
 
-use super::address::{HubAddress, RepositoryKind};
+use super::address::HubAddress;
 use super::environment::Environment;
 use crate::web::client::Auth;
 
 /// A repository of the Hub, and who asks for it.
 pub(crate) struct Repository {
     pub(super) address: HubAddress,
-    endpoint: Url,
-    auth: Option<Auth>,
+    pub(crate) endpoint: Url,
+    pub(super) auth: Option<Auth>,
 }
 
 impl Repository {
@@ -21,19 +21,6 @@ impl Repository {
         let token = environment.token.as_deref();
         let auth = token.and_then(|token| Auth::bearer(token, &endpoint));
         Self { address: address.clone(), endpoint, auth }
-    }
-
-    pub(crate) fn endpoint(&self) -> &Url {
-        &self.endpoint
-    }
-
-    pub(super) fn auth(&self) -> Option<&Auth> {
-        self.auth.as_ref()
-    }
-
-    /// What a file of it is called in messages.
-    pub(super) fn shown(&self, path: &Path) -> String {
-        self.address.shown(path)
     }
 
     /// Its page, where people accept terms.
@@ -62,13 +49,9 @@ impl Repository {
 
     /// Where a file of a commit is.
     pub(super) fn file_url(&self, commit: &str, path: &Path) -> Url {
-        let kind = match self.address.kind {
-            RepositoryKind::Model => None,
-            kind => Some(kind.word()),
-        };
-        let id = self.address.id.split('/');
+        let id = self.address.shown_id();
         let parts = path.iter().filter_map(|part| part.to_str());
-        self.below(kind.into_iter().chain(id).chain(["resolve", commit]).chain(parts))
+        self.below(id.split('/').chain(["resolve", commit]).chain(parts))
     }
 
     /// An address below that of the Hub; each part becomes one step, whatever it holds.

@@ -1,17 +1,13 @@
 //! The token of this user, from the places where the Hub's own programs keep it.
 
-use std::ffi::OsString;
 use std::path::Path;
 
-use super::environment::is_set;
+use super::environment::{Lookup, is_set};
 
 /// The token that is sent: `HF_TOKEN`, else `HUGGING_FACE_HUB_TOKEN`, else what the file at
 /// `HF_TOKEN_PATH` holds, or `token` in the Hub's folder. None at all with
 /// `HF_HUB_DISABLE_IMPLICIT_TOKEN`.
-pub(super) fn find(
-    lookup: &dyn Fn(&str) -> Option<OsString>,
-    home: Option<&Path>,
-) -> Option<String> {
+pub(super) fn find(lookup: Lookup<'_>, home: Option<&Path>) -> Option<String> {
     if is_set(lookup, "HF_HUB_DISABLE_IMPLICIT_TOKEN") {
         return None;
     }
@@ -38,7 +34,7 @@ mod tests {
 
     fn found(variables: &[(&str, &str)], home: Option<&Path>) -> Option<String> {
         let lookup = |name: &str| {
-            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
         };
         find(&lookup, home)
     }

@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::{EntryKind, FolderEntry};
-use reqwest::Url;
 use reqwest::header::{HeaderMap, LINK};
+use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 
 use super::repository::Repository;
 use crate::guess;
 use crate::stop::lock;
-use crate::web::client::Client;
-use crate::web::document::Document;
+use crate::web::client::{Ask, Client};
 use crate::web::fault::Fault;
 use crate::web::folder::is_plain;
+use crate::web::retry::retried;
 
 /// A page of a listing, or what the Hub says about a revision.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Pages of a listing; a page has a thousand entries.
 const MOST_PAGES: usize = 1000;
@@ -67,7 +67,7 @@ impl Tree {
     /// between two requests.
     pub(super) async fn fetch(of: &Repository, client: &Client) -> Result<Self, Fault> {
         let fetched = Self::fetch_pages(of, client).await;
-        fetched.map_err(|fault| fault.at(&of.shown(Path::new(""))))
+        fetched.map_err(|fault| fault.at(&of.address.shown(Path::new(""))))
     }
 
     async fn fetch_pages(of: &Repository, client: &Client) -> Result<Self, Fault> {
@@ -163,10 +163,20 @@ async fn get<T: serde::de::DeserializeOwned>(
     client: &Client,
     url: &Url,
 ) -> Result<(HeaderMap, T), Fault> {
-    let trusted = of.endpoint();
-    let document = Document { url, auth: of.auth(), trusted, most: MOST_BYTES };
-    let refusal = |status, headers: &HeaderMap| of.refusal(status, headers);
-    let (headers, text) = document.fetch(client, refusal).await?;
+    let trusted = Some(&of.endpoint);
+    let ask = Ask { url, range: None, tag: None, auth: of.auth.as_ref(), trusted };
+    let fetch = || async {
+        let mut answer = client.send(&ask).await?;
+        let status = answer.response.status();
+        if status != StatusCode::OK {
+            return Err(of.refusal(status, answer.response.headers()));
+        }
+        let too_long =
+            || Fault::unsupported(format!("the server's answer has more than {MOST_BYTES} bytes"));
+        let text = answer.body(MOST_BYTES).await?.ok_or_else(too_long)?;
+        Ok((answer.response.headers().clone(), text))
+    };
+    let (headers, text) = retried(client.settings(), fetch).await?;
     let read = serde_json::from_slice(&text).map_err(|_| odd_answer())?;
     Ok((headers, read))
 }

@@ -51,18 +51,12 @@ pub(super) fn beside_file(
     search: &Search<'_>,
 ) -> Result<()> {
     match wanted_by(path) {
-        Configs::Never => Ok(()),
-        Configs::IfPacked => {
-            located.late_configs = Some(folder.to_owned());
-            Ok(())
-        }
+        Configs::Never => {}
+        Configs::Always if search.folder.has_listing() => beside(folder, located, search)?,
         // Each of them costs a request where nothing says which there are.
-        Configs::Always if !search.folder.has_listing() => {
-            located.late_configs = Some(folder.to_owned());
-            Ok(())
-        }
-        Configs::Always => beside(folder, located, search),
+        Configs::IfPacked | Configs::Always => located.late_configs = Some(folder.to_owned()),
     }
+    Ok(())
 }
 
 /// Reads the configs that were left for later, if a tensor could need one: a matrix of whole
@@ -77,26 +71,11 @@ pub(in crate::model) fn beside_late(
         let dtype = tensor.stored.element();
         tensor.shape.len() > 1 && !dtype.is_some_and(|d| d.is_float() && d.bits() >= 16)
     };
-    match sources.iter().any(|source| source.catalog().tensors.iter().any(packed)) {
-        true => {
-            let search = Search { folder: located.folder.clone(), budget };
-            beside(&place, located, &search)
-        }
-        false => Ok(()),
+    if !sources.iter().any(|source| source.catalog().tensors.iter().any(packed)) {
+        return Ok(());
     }
-}
-
-/// Reads a config that is stored under another name, if a scheme may want it.
-pub(super) fn read_wanted(
-    path: &Path,
-    name: &str,
-    located: &mut Located,
-    search: &Search<'_>,
-) -> Result<()> {
-    match NAMES.contains(&name) {
-        true => read(path, name, located, search),
-        false => Ok(()),
-    }
+    let search = Search { folder: located.folder.clone(), budget };
+    beside(&place, located, &search)
 }
 
 /// Whether a file by that name says all about itself, so that a config beside it belongs to
@@ -112,12 +91,18 @@ fn wanted_by(path: &Path) -> Configs {
     known.map_or(Configs::Always, |(_, extension)| extension.configs)
 }
 
-/// Reads one config, if it is there.
-fn read(path: &Path, name: &str, located: &mut Located, search: &Search<'_>) -> Result<()> {
-    if search.folder.has_listing() && search.kind(path).is_none() {
-        return Ok(());
-    }
-    if !search.folder.has_listing() && is_missing(path, search) {
+/// Reads one config, if it is there and a scheme may want it; its file may be named otherwise.
+pub(super) fn read(
+    path: &Path,
+    name: &str,
+    located: &mut Located,
+    search: &Search<'_>,
+) -> Result<()> {
+    let is_missing = match search.folder.has_listing() {
+        true => search.kind(path).is_none(),
+        false => is_missing(path, search),
+    };
+    if is_missing || !NAMES.contains(&name) {
         return Ok(());
     }
     let problem = match document(path, search) {
@@ -146,9 +131,6 @@ fn is_missing(path: &Path, search: &Search<'_>) -> bool {
 /// A JSON document, whatever it holds.
 pub(super) fn document(path: &Path, search: &Search<'_>) -> Result<serde_json::Value> {
     let text = search.read(path, MAX_BYTES)?;
-    search
-        .budget
-        .charge((text.len() as u64).saturating_mul(PARSED_BYTES), "a JSON document")
-        .map_err(|e| e.in_file(path))?;
+    search.charge_parsed(path, &text, PARSED_BYTES, "a JSON document")?;
     config::parse(&text).map_err(|e| e.in_file(path))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::super::file_name;
 use super::index::Index;
 use super::{shown_name, some_of};
 use crate::catalog::Finding;
@@ -44,11 +45,11 @@ fn duplicates(sources: &[Source]) -> Vec<Finding> {
     for (at, source, name) in tensors(sources) {
         let before = *first.entry(name).or_insert(at);
         if before != at {
-            let other = sources.get(before as usize).map(file_of).unwrap_or_default();
+            let other = sources.get(before as usize).map(file_name).unwrap_or_default();
             out.push(name, || {
                 format!(
                     "it is in {other} and again in {}; there is no telling which one is right",
-                    file_of(source)
+                    file_name(source)
                 )
             });
         }
@@ -70,7 +71,7 @@ fn misplaced(index: &Index, sources: &[Source], notes: &mut Vec<String>) -> Vec<
                 format!(
                     "the index expects it in {}, it is in {}",
                     crate::text::escaped(file),
-                    file_of(source)
+                    file_name(source)
                 )
             }),
             None => forgotten.push(name),
@@ -107,10 +108,6 @@ fn absences(index: &Index, sources: &[Source]) -> Vec<Finding> {
         }
     }
     out.finish()
-}
-
-fn file_of(source: &Source) -> String {
-    shown_name(source.input().name())
 }
 
 /// Findings of one kind; beyond a limit they are only counted.

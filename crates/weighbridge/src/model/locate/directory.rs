@@ -204,7 +204,7 @@ fn taken_as_models(
 
 /// Gives a model its files.
 pub(super) fn adopt(set: Set, model: &mut Located, search: &Search<'_>) {
-    if set.is_counted() && set.files.len() > 1 {
+    if set.is_counted && set.files.len() > 1 {
         model.notes.push(format!(
             "{} numbered files are taken as one model, starting with {}",
             set.files.len(),

@@ -160,18 +160,14 @@ fn repository<'a>(
         return Ok(Some(((*name).to_owned(), exact, &[])));
     }
     let ending = format!("/{name}");
-    let mut candidates: Vec<String> =
+    let candidates: Vec<String> =
         known(hub, search).into_iter().filter(|repository| repository.ends_with(&ending)).collect();
-    match (candidates.pop(), candidates.is_empty()) {
-        (None, _) => Ok(None),
-        (Some(one), true) => {
-            let folder = hub.join(folder_name(&one));
-            Ok(Some((one, folder, &[])))
-        }
-        (Some(last), false) => {
-            candidates.push(last);
+    match &candidates[..] {
+        [] => Ok(None),
+        [one] => Ok(Some((one.clone(), hub.join(folder_name(one)), &[]))),
+        several => {
             let message =
-                format!("several cached repositories have this name: {}", some_of(&candidates, 10));
+                format!("several cached repositories have this name: {}", some_of(several, 10));
             Err(Error::usage(message)
                 .in_file(typed)
                 .hint("write the organisation before the name, with a slash"))

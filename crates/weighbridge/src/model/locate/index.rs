@@ -37,19 +37,14 @@ impl Index {
     pub(super) fn read(path: &Path, search: &Search<'_>) -> Result<Self> {
         let text = search.read(path, MAX_BYTES)?;
         // A name and a number take at most four times the shortest entry's text.
-        search
-            .budget
-            .charge((text.len() as u64).saturating_mul(4), "an index")
-            .map_err(|e| e.in_file(path))?;
+        search.charge_parsed(path, &text, 4, "an index")?;
         let document: Document = serde_json::from_slice(&text).map_err(|error| {
             Error::malformed(format!("this is not a valid index of weight files ({error})"))
                 .in_file(path)
                 .hint("fetch the index again, or open the weight files by name")
         })?;
-        search
-            .budget
-            .items(document.weight_map.entries.len() as u64, "index entries")
-            .map_err(|e| e.in_file(path))?;
+        let entries = document.weight_map.entries.len() as u64;
+        search.budget.items(entries, "index entries").map_err(|e| e.in_file(path))?;
         Ok(document.weight_map.sorted(path.to_owned()))
     }
 

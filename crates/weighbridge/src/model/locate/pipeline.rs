@@ -38,9 +38,7 @@ pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Ve
     let (mut models, mut notes) = (Vec::new(), Vec::new());
     for folder in listing.folders().filter(is_component) {
         let inside = Listing::read(&folder.path, search)?;
-        if let Some(found) = from_listing(&inside, search)? {
-            models.extend(found);
-        }
+        models.extend(from_listing(&inside, search)?.into_iter().flatten());
     }
     if models.is_empty() {
         return Ok(None);

@@ -84,6 +84,18 @@ impl Search<'_> {
         Ok(bytes)
     }
 
+    /// Charges for what a text is parsed into; `each` is what a byte of it takes at worst.
+    pub(super) fn charge_parsed(
+        &self,
+        path: &Path,
+        text: &[u8],
+        each: u64,
+        what: &str,
+    ) -> Result<()> {
+        let bytes = (text.len() as u64).saturating_mul(each);
+        self.budget.charge(bytes, what).map_err(|e| e.in_file(path))
+    }
+
     /// The first bytes of a file.
     pub(super) fn head(&self, path: &Path, most: usize) -> Option<Vec<u8>> {
         let source: Arc<dyn ReadAt> = self.folder.open(path).ok()?;

@@ -30,24 +30,13 @@ pub(super) struct Set {
     /// The name that ranks it, `model` of `model-00001-of-00002.fp16.safetensors`, and whether
     /// something stands between it and the extension (`fp16`).
     pub(super) stem: (String, bool),
-    counted: bool,
+    /// Whether this is a numbered series without an index.
+    pub(super) is_counted: bool,
 }
 
 impl Set {
     pub(super) fn new(label: String) -> Self {
         Self { label, ..Self::default() }
-    }
-
-    fn of_one(entry: &Entry) -> Self {
-        let mut set = Self::new(entry.name.clone());
-        set.stem = ranked(stem_of(&entry.name), false);
-        set.files.push(entry.path.clone());
-        set
-    }
-
-    /// Whether this is a numbered series without an index.
-    pub(super) fn is_counted(&self) -> bool {
-        self.counted
     }
 }
 
@@ -70,8 +59,7 @@ pub(super) fn group(candidates: &[&Entry], search: &Search<'_>) -> Vec<Set> {
                 let (_, members) = series.entry(shard.set()).or_insert_with(|| (shard, Vec::new()));
                 members.push((index, entry));
             }
-            None if entry.is_file() => sets.push(Set::of_one(entry)),
-            None => {}
+            None => sets.extend(together(&[entry])),
         }
     }
     sets.extend(series.into_values().map(|(shard, members)| complete(&shard, members, search)));
@@ -105,7 +93,7 @@ fn complete(shard: &Shard, mut members: Vec<(u32, &Entry)>, search: &Search<'_>)
     }
     set.findings.extend(more_missing(lacking().count()));
     set.stem = ranked(shard.stem(), shard.suffix.matches('.').count() > 1);
-    set.counted = true;
+    set.is_counted = true;
     set
 }
 

@@ -188,12 +188,10 @@ impl Layers<'_> {
         for layer in self.all.iter().filter(|layer| layer.component().0 == component) {
             match layer.kind() {
                 "tensor" => self.tensor(layer, &mut model)?,
-                "json" => configs::read_wanted(
-                    &self.blob(layer)?,
-                    layer.component().1,
-                    &mut model,
-                    self.search,
-                )?,
+                "json" => {
+                    let (blob, name) = (self.blob(layer)?, layer.component().1);
+                    configs::read(&blob, name, &mut model, self.search)?;
+                }
                 _ => {}
             }
         }
@@ -275,9 +273,9 @@ fn unknown(typed: &Path, store: &Path, manifest: &Path, search: &Search<'_>) -> 
     if !tags.is_empty() {
         return error.hint(format!("tags of this model that are here: {}", some_of(&tags, 8)));
     }
-    let wanted = name_of(manifest.parent());
+    let wanted = manifest.parent().and_then(Path::file_name).unwrap_or_default();
     let models = manifest.ancestors().nth(2).map(names_in).unwrap_or_default();
-    let close = nearby::closest(&wanted, models.iter().map(String::as_str));
+    let close = nearby::closest(&wanted.to_string_lossy(), models.iter().map(String::as_str));
     if !close.is_empty() {
         return error.hint(format!("did you mean {}?", close.join(" or ")));
     }
@@ -290,10 +288,6 @@ fn unknown(typed: &Path, store: &Path, manifest: &Path, search: &Search<'_>) -> 
         true => error.hint("`ollama list` shows what is there; OLLAMA_MODELS names another store"),
         false => error.hint(format!("models that are here: {}", escaped(&some_of(&models, 8)))),
     }
-}
-
-fn name_of(path: Option<&Path>) -> String {
-    path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use bytes::Bytes;
+
 /// Stretches besides the first that are kept.
 const RECENT: usize = 4;
 
@@ -10,10 +12,10 @@ const RECENT: usize = 4;
 const MOST: usize = 32 << 20;
 
 /// Some bytes of a file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stretch {
     pub(crate) start: u64,
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Bytes,
 }
 
 impl Stretch {
@@ -33,7 +35,7 @@ impl Stretch {
 
 /// What is kept of one file.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub struct Kept {
     first: Stretch,
     recent: VecDeque<Stretch>,
 }
@@ -73,7 +75,9 @@ impl Kept {
     /// Keeps a stretch: as part of the first, if it goes on there.
     pub(crate) fn add(&mut self, stretch: Stretch) {
         if self.continues(stretch.start).is_some() {
-            self.first.bytes.extend_from_slice(&stretch.bytes);
+            let mut bytes = Vec::from(std::mem::take(&mut self.first.bytes));
+            bytes.extend_from_slice(&stretch.bytes);
+            self.first.bytes = bytes.into();
             return;
         }
         if self.recent.len() >= RECENT {
