@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
-use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::blocks::Block;
@@ -12,6 +11,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
 use crate::ops::identity;
+use crate::ops::reports::reports;
 use crate::pipeline::{OutputType, kept_names};
 use crate::source::Source;
 
@@ -40,108 +40,91 @@ pub struct InspectOptions {
     pub select: Select,
 }
 
-/// What is inside a model. The field names are the JSON contract.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)] // Each field is described in the guide's JSON section.
-#[non_exhaustive]
-pub struct Report {
-    pub path: String,
-    pub format: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub architecture: Option<String>,
-    pub files: Vec<FileReport>,
-    pub file_bytes: u64,
-    pub stored_tensors: u64,
-    pub weights: u64,
-    pub parameters: u64,
-    pub bits_per_weight: Option<f64>,
-    pub schemes: Vec<SchemeReport>,
-    pub dtypes: BTreeMap<String, u64>,
-    pub decoded_bytes: DecodedBytes,
-    pub dropped: Vec<Dropped>,
-    pub problems: Vec<Finding>,
-    pub notes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub would_run: Option<Vec<String>>,
-    pub metadata: serde_json::Map<String, Json>,
-    pub metadata_types: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tensors: Option<Vec<TensorReport>>,
-}
+reports! {
+    /// What is inside a model. The field names are the JSON contract.
+    pub struct Report {
+        pub path: String,
+        pub format: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub detail: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub name: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub architecture: Option<String>,
+        pub files: Vec<FileReport>,
+        pub file_bytes: u64,
+        pub stored_tensors: u64,
+        pub weights: u64,
+        pub parameters: u64,
+        pub bits_per_weight: Option<f64>,
+        pub schemes: Vec<SchemeReport>,
+        pub dtypes: BTreeMap<String, u64>,
+        pub decoded_bytes: DecodedBytes,
+        pub dropped: Vec<Dropped>,
+        pub problems: Vec<Finding>,
+        pub notes: Vec<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub would_run: Option<Vec<String>>,
+        pub metadata: serde_json::Map<String, Json>,
+        pub metadata_types: BTreeMap<String, String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub tensors: Option<Vec<TensorReport>>,
+    }
 
-/// One file of a model.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct FileReport {
-    pub path: String,
-    pub bytes: u64,
-}
+    /// One file of a model.
+    pub struct FileReport {
+        pub path: String,
+        pub bytes: u64,
+    }
 
-/// All weights of one scheme and variant.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct SchemeReport {
-    pub scheme: &'static str,
-    pub variant: String,
-    pub weights: u64,
-    pub parameters: u64,
-    pub bytes: u64,
-}
+    /// All weights of one scheme and variant.
+    pub struct SchemeReport {
+        pub scheme: &'static str,
+        pub variant: String,
+        pub weights: u64,
+        pub parameters: u64,
+        pub bytes: u64,
+    }
 
-/// The payload a conversion would write.
-#[derive(Debug, Default, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct DecodedBytes {
-    pub auto: u64,
-    pub bf16: u64,
-    pub f16: u64,
-    pub f32: u64,
-    pub q8_0: u64,
-}
+    /// The payload a conversion would write.
+    #[derive(Default)]
+    pub struct DecodedBytes {
+        pub auto: u64,
+        pub bf16: u64,
+        pub f16: u64,
+        pub f32: u64,
+        pub q8_0: u64,
+    }
 
-/// A stored tensor that no weight needs.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct Dropped {
-    pub name: String,
-    pub reason: String,
-}
+    /// A stored tensor that no weight needs.
+    #[derive(Clone)]
+    pub struct Dropped {
+        pub name: String,
+        pub reason: String,
+    }
 
-/// One weight.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct TensorReport {
-    pub name: String,
-    pub shape: Vec<u64>,
-    pub scheme: &'static str,
-    pub variant: String,
-    pub native: Option<&'static str>,
-    pub parameters: u64,
-    pub bytes: u64,
-    pub parts: Vec<PartReport>,
-}
+    /// One weight.
+    pub struct TensorReport {
+        pub name: String,
+        pub shape: Vec<u64>,
+        pub scheme: &'static str,
+        pub variant: String,
+        pub native: Option<&'static str>,
+        pub parameters: u64,
+        pub bytes: u64,
+        pub parts: Vec<PartReport>,
+    }
 
-/// One stored tensor of a weight.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct PartReport {
-    pub name: String,
-    pub role: &'static str,
-    pub dtype: String,
-    pub shape: Vec<u64>,
-    pub file: String,
-    pub offset: Option<u64>,
-    pub bytes: u64,
+    /// One stored tensor of a weight.
+    pub struct PartReport {
+        pub name: String,
+        pub role: &'static str,
+        pub dtype: String,
+        pub shape: Vec<u64>,
+        pub file: String,
+        pub offset: Option<u64>,
+        pub bytes: u64,
+    }
 }
 
 /// Inspects a model.
