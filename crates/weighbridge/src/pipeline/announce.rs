@@ -59,10 +59,7 @@ fn announce_parts(weight: &Weight, group: Group) {
 
 /// Announces every byte of a stored tensor.
 pub fn announce_part(source: &Source, tensor: &TensorInfo) {
-    let reading = match is_scattered(tensor) {
-        true => Reading::Scattered,
-        false => Reading::Once,
-    };
+    let reading = if is_scattered(tensor) { Reading::Scattered } else { Reading::Once };
     announce_as(source, tensor, 0..tensor.held_bytes(), reading, Group::next());
 }
 
@@ -83,10 +80,7 @@ pub fn held_at_once(weight: &Weight) -> u64 {
 /// The same of a stored tensor that is not decoded.
 #[must_use]
 pub fn held_as_stored(source: &Source, tensor: &TensorInfo) -> u64 {
-    match source.input().has_latency() && is_scattered(tensor) {
-        true => tensor.held_bytes(),
-        false => 0,
-    }
+    if source.input().has_latency() && is_scattered(tensor) { tensor.held_bytes() } else { 0 }
 }
 
 /// The same of what a job reads.

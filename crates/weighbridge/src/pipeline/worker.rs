@@ -102,11 +102,12 @@ impl Buffers {
         // Of a weight that is encoded once for each of its tensors, the first counts.
         let is_first = of.job.outputs.first().is_some_and(|output| output.index == 0);
         let tile = turn.turn - of.first_turn;
+        // What is verified is encoded once more, and was measured before.
         if let Some(sum) = encoding.cost.as_ref().filter(|sum| is_first && sum.misses(tile)) {
             let encoded: SmallVec<[&[u8]; 4]> = outs.iter().map(|out| &**out).collect();
             self.decoded.start(self.f32.len());
             if pass.encoder.decode(&encoded, &mut self.decoded).map_err(named)? {
-                sum.add(tile, Cost::of(&self.f32, &self.decoded));
+                sum.add(tile, Cost::of(&self.f32, &self.decoded), Cost::plus);
             }
         }
         write_each(of, turn, &ranges, &outs)

@@ -25,6 +25,7 @@ const FEW_ROWS: u64 = 8;
 const BARS: usize = 16;
 
 /// What does not depend on the order of the tiles.
+#[derive(Default)]
 pub(super) struct Whole {
     /// The numbers, or an even sample of them.
     pub(super) numbers: Histogram,

@@ -104,7 +104,8 @@ pub(in crate::ops::conversion) fn report(name: &str, jobs: &[&Job]) -> QuantizeR
         let first = job.outputs.first();
         let (to, cost) = match &job.action {
             Action::Encode(encoding) => {
-                (encoding.encoder.name(), encoding.cost.as_ref().and_then(|sum| sum.cost()))
+                let cost = encoding.cost.as_ref().map(|sum| sum.so_far());
+                (encoding.encoder.name(), cost.filter(|cost| cost.elements > 0))
             }
             _ => (first.map_or("", |output| output.stored.name()), None),
         };
