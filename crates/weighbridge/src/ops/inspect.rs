@@ -42,6 +42,7 @@ pub struct InspectOptions {
 
 reports! {
     /// What is inside a model. The field names are the JSON contract.
+    #[derive(Default)]
     pub struct Report {
         pub path: String,
         pub format: &'static str,
@@ -78,6 +79,7 @@ reports! {
     }
 
     /// All weights of one scheme and variant.
+    #[derive(Default)]
     pub struct SchemeReport {
         pub scheme: &'static str,
         pub variant: String,
@@ -143,20 +145,8 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
             .map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() })
             .collect(),
         file_bytes: sources.iter().map(Source::file_bytes).fold(0, u64::saturating_add),
-        stored_tensors: 0,
         weights: weights.len() as u64,
-        parameters: 0,
-        bits_per_weight: None,
-        schemes: Vec::new(),
-        dtypes: BTreeMap::new(),
-        decoded_bytes: DecodedBytes::default(),
-        dropped: model
-            .dropped()
-            .map(|(info, reason)| Dropped {
-                name: info.name.to_string(),
-                reason: reason.to_owned(),
-            })
-            .collect(),
+        dropped: model.dropped().map(Dropped::of).collect(),
         problems: model.findings().to_vec(),
         notes: model.notes().to_vec(),
         would_run: would_run(sources),
@@ -167,6 +157,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
             .map(|(key, value, _)| (key.to_owned(), value.type_name()))
             .collect(),
         tensors: options.tensors.then(|| weights.iter().map(tensor_report).collect()),
+        ..Report::default()
     };
     match options.select.is_all() {
         true => add_stored(sources.iter().flat_map(|s| &s.catalog().tensors), &mut report),
@@ -236,13 +227,8 @@ fn add_totals(weights: &[Weight], report: &mut Report) {
         report.parameters = report.parameters.saturating_add(parameters);
         stored = stored.saturating_add(bytes);
         let index = *rows.entry((weight.scheme(), weight.variant())).or_insert_with(|| {
-            report.schemes.push(SchemeReport {
-                scheme: weight.scheme(),
-                variant: weight.variant().to_owned(),
-                weights: 0,
-                parameters: 0,
-                bytes: 0,
-            });
+            let (scheme, variant) = (weight.scheme(), weight.variant().to_owned());
+            report.schemes.push(SchemeReport { scheme, variant, ..SchemeReport::default() });
             report.schemes.len() - 1
         });
         let row = &mut report.schemes[index];
@@ -254,11 +240,20 @@ fn add_totals(weights: &[Weight], report: &mut Report) {
         add_decoded(weight, &mut report.decoded_bytes);
     }
     report.schemes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.variant.cmp(&b.variant)));
-    if report.parameters > 0 {
-        #[allow(clippy::cast_precision_loss)] // A ratio for people.
-        let bits = stored as f64 * 8.0 / report.parameters as f64;
-        report.bits_per_weight = Some(bits);
+    report.bits_per_weight = bits_per_weight(stored, report.parameters);
+}
+
+impl Dropped {
+    /// A stored tensor that is part of no weight, and why.
+    pub(super) fn of((info, reason): (&TensorInfo, &str)) -> Self {
+        Self { name: info.name.to_string(), reason: reason.to_owned() }
     }
+}
+
+/// How many bits each of some elements takes.
+#[allow(clippy::cast_precision_loss)] // A ratio for people.
+pub(super) fn bits_per_weight(bytes: u64, elements: u64) -> Option<f64> {
+    (elements > 0).then(|| bytes as f64 * 8.0 / elements as f64)
 }
 
 /// The weights without those that share their stored numbers with another.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::job::{Job, Origin};
+use super::job::Job;
 use crate::catalog::{Order, Run, TensorInfo};
 use crate::input::{Need, Reading};
 use crate::model::Weight;
@@ -30,13 +30,7 @@ impl Group {
 
 /// Announces every stored byte that a job will read.
 pub(super) fn announce(job: &Job) {
-    match &job.origin {
-        Origin::Weight(weight) => announce_weight(weight),
-        Origin::Stored(model, id) => {
-            let (source, tensor) = model.stored(*id);
-            announce_part(source, tensor);
-        }
-    }
+    job.origin.ask(announce_weight, announce_part);
 }
 
 /// Announces every stored byte of a weight.
@@ -86,13 +80,7 @@ pub fn held_as_stored(source: &Source, tensor: &TensorInfo) -> u64 {
 /// The same of what a job reads.
 #[must_use]
 pub fn held_by_job(job: &Job) -> u64 {
-    match &job.origin {
-        Origin::Weight(weight) => held_at_once(weight),
-        Origin::Stored(model, id) => {
-            let (source, tensor) = model.stored(*id);
-            held_as_stored(source, tensor)
-        }
-    }
+    job.origin.ask(held_at_once, held_as_stored)
 }
 
 /// A part of a weight that is read over a network.

@@ -84,10 +84,7 @@ impl ConvertReport {
         let by_size = |row: &ConversionReport| (Reverse(row.write_bytes), row.variant.clone());
         self.conversions.sort_by_cached_key(by_size);
         let dropped = model.dropped().filter(|_| !is_stored);
-        self.dropped.extend(dropped.map(|(info, reason)| Dropped {
-            name: info.name.to_string(),
-            reason: reason.to_owned(),
-        }));
+        self.dropped.extend(dropped.map(Dropped::of));
         self.skipped.extend(skipped);
         let ties = plan.ties.iter();
         self.tied.extend(ties.map(|tie| Tied { name: tie.name.clone(), to: tie.to.clone() }));
@@ -114,15 +111,8 @@ impl ConvertReport {
         };
         let at = self.conversions.iter().position(is_alike).unwrap_or_else(|| {
             let (variant, dtype) = (variant.to_owned(), dtype.to_owned());
-            self.conversions.push(ConversionReport {
-                scheme,
-                variant,
-                dtype,
-                weights: 0,
-                parameters: 0,
-                read_bytes: 0,
-                write_bytes: 0,
-            });
+            let row = ConversionReport { scheme, variant, dtype, ..ConversionReport::default() };
+            self.conversions.push(row);
             self.conversions.len() - 1
         });
         let row = &mut self.conversions[at];
@@ -165,6 +155,7 @@ reports! {
     }
 
     /// All weights of one scheme and variant that were written in one type.
+    #[derive(Default)]
     pub struct ConversionReport {
         pub scheme: &'static str,
         pub variant: String,

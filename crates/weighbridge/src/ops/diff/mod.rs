@@ -332,7 +332,7 @@ impl<'m> Comparison<'m> {
             (_, Ok(outcome)) => {
                 let shape = &self.pairing.pairs[index].view_a.shape;
                 tensor.set_figures(&outcome, shape);
-                self.whole.add(&outcome.stats);
+                self.whole.stats.plus(&outcome.stats);
                 if outcome.may_be_rescaled {
                     self.may_be_rescaled.push(index);
                 }

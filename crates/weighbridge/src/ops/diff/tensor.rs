@@ -5,7 +5,9 @@ use super::values::Outcome;
 use crate::compare::{NonFinite, Place};
 use crate::model::Weight;
 use crate::names::Pair;
+use crate::ops::inspect::bits_per_weight;
 use crate::ops::reports::reports;
+use crate::shape::coordinates;
 
 reports! {
     /// How two weights compare.
@@ -86,8 +88,8 @@ impl DiffTensor {
             scheme_b: b.scheme(),
             variant_a: a.variant().to_owned(),
             variant_b: b.variant().to_owned(),
-            bits_a: bits(a),
-            bits_b: bits(b),
+            bits_a: bits_per_weight(a.stored_bytes(), a.elements()),
+            bits_b: bits_per_weight(b.stored_bytes(), b.elements()),
             transform: pair.transform.clone(),
             elements: crate::catalog::element_count(&pair.view_a.shape).unwrap_or(0),
             ..Self::default()
@@ -97,10 +99,7 @@ impl DiffTensor {
     /// Sets the figures of a pair with the same bytes.
     pub(super) fn set_same(&mut self, non_finite: Option<NonFinite>) {
         self.status = Status::Identical;
-        (self.nan_a, self.inf_a) = (
-            non_finite.map(|non_finite| non_finite.nan),
-            non_finite.map(|non_finite| non_finite.infinite),
-        );
+        (self.nan_a, self.inf_a) = non_finite.map(|found| (found.nan, found.infinite)).unzip();
         (self.nan_b, self.inf_b) = (self.nan_a, self.inf_a);
         self.identical = Some(self.elements);
         let zero = Some(0.0);
@@ -170,26 +169,4 @@ impl DiffPlace {
             half_gaps: place.times.and_then(finite),
         }
     }
-}
-
-/// The coordinates of an element, from its index in row-major order.
-pub(super) fn coordinates(mut index: u64, shape: &[u64]) -> Vec<u64> {
-    let mut all: Vec<u64> = shape
-        .iter()
-        .rev()
-        .map(|&side| {
-            let at = index % side.max(1);
-            index /= side.max(1);
-            at
-        })
-        .collect();
-    all.reverse();
-    all
-}
-
-/// Stored bits for each logical element.
-#[allow(clippy::cast_precision_loss)] // A ratio for people.
-fn bits(weight: &Weight) -> Option<f64> {
-    let elements = weight.elements();
-    (elements > 0).then(|| weight.stored_bytes() as f64 * 8.0 / elements as f64)
 }

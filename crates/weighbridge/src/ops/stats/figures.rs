@@ -7,6 +7,7 @@ use super::histogram::Histogram;
 use super::sample::rank_error;
 use super::tally::{NAMED, Tally};
 use crate::ops::reports::reports;
+use crate::shape::coordinates;
 
 /// The shares whose quantiles are given, in percent.
 const QUANTILES: [(&str, f64); 7] =
@@ -150,7 +151,7 @@ impl Figures {
             false => (tally.squares / count - mean * mean).max(0.0).sqrt(),
         });
         let [min, max] = [tally.min, tally.max].map(|one| one.map(|(value, _)| value));
-        let index = |at: u64| index_in(shape, at);
+        let index = |at: u64| coordinates(at, shape);
         // Bins end where f32 does: of doubles beyond it, none is told from another.
         let is_in_bins = |value: f64| value.abs() <= f32::MAX.into();
         let bars = min.zip(max).filter(|(min, max)| is_in_bins(*min) && is_in_bins(*max));
@@ -205,19 +206,4 @@ impl RowFigures {
             repeated_extremes: tally.repeated,
         }
     }
-}
-
-/// The coordinates of an element.
-fn index_in(shape: &[u64], mut at: u64) -> Vec<u64> {
-    let mut index: Vec<u64> = shape
-        .iter()
-        .rev()
-        .map(|&dim| {
-            let here = at % dim.max(1);
-            at /= dim.max(1);
-            here
-        })
-        .collect();
-    index.reverse();
-    index
 }

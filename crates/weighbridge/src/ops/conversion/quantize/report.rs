@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::ops::inspect::bits_per_weight;
 use crate::ops::reports::reports;
 use crate::pipeline::{Action, Cost, Job};
 
@@ -92,7 +93,7 @@ impl Tally {
     }
 
     fn bits(&self) -> Option<f64> {
-        bits(self.bytes, self.parameters)
+        bits_per_weight(self.bytes, self.parameters)
     }
 }
 
@@ -140,10 +141,4 @@ pub(in crate::ops::conversion) fn report(name: &str, jobs: &[&Job]) -> QuantizeR
         types,
         weights,
     }
-}
-
-/// Bits of each element.
-#[allow(clippy::cast_precision_loss)] // A ratio.
-pub(super) fn bits(bytes: u64, elements: u64) -> Option<f64> {
-    (elements > 0).then(|| bytes as f64 * 8.0 / elements as f64)
 }
