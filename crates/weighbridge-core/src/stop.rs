@@ -16,6 +16,11 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What a mutex held that nobody else has any more; see [`lock`].
+pub fn into_inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What a thread listens to. A thread hands it to those that it starts.
 #[derive(Clone, Default)]
 pub struct Listening {

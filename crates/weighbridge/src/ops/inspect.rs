@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
-use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::blocks::Block;
@@ -12,6 +11,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
 use crate::ops::identity;
+use crate::ops::reports::reports;
 use crate::pipeline::{OutputType, kept_names};
 use crate::source::Source;
 
@@ -40,108 +40,93 @@ pub struct InspectOptions {
     pub select: Select,
 }
 
-/// What is inside a model. The field names are the JSON contract.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)] // Each field is described in the guide's JSON section.
-#[non_exhaustive]
-pub struct Report {
-    pub path: String,
-    pub format: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub architecture: Option<String>,
-    pub files: Vec<FileReport>,
-    pub file_bytes: u64,
-    pub stored_tensors: u64,
-    pub weights: u64,
-    pub parameters: u64,
-    pub bits_per_weight: Option<f64>,
-    pub schemes: Vec<SchemeReport>,
-    pub dtypes: BTreeMap<String, u64>,
-    pub decoded_bytes: DecodedBytes,
-    pub dropped: Vec<Dropped>,
-    pub problems: Vec<Finding>,
-    pub notes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub would_run: Option<Vec<String>>,
-    pub metadata: serde_json::Map<String, Json>,
-    pub metadata_types: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tensors: Option<Vec<TensorReport>>,
-}
+reports! {
+    /// What is inside a model. The field names are the JSON contract.
+    #[derive(Default)]
+    pub struct Report {
+        pub path: String,
+        pub format: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub detail: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub name: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub architecture: Option<String>,
+        pub files: Vec<FileReport>,
+        pub file_bytes: u64,
+        pub stored_tensors: u64,
+        pub weights: u64,
+        pub parameters: u64,
+        pub bits_per_weight: Option<f64>,
+        pub schemes: Vec<SchemeReport>,
+        pub dtypes: BTreeMap<String, u64>,
+        pub decoded_bytes: DecodedBytes,
+        pub dropped: Vec<Dropped>,
+        pub problems: Vec<Finding>,
+        pub notes: Vec<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub would_run: Option<Vec<String>>,
+        pub metadata: serde_json::Map<String, Json>,
+        pub metadata_types: BTreeMap<String, String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub tensors: Option<Vec<TensorReport>>,
+    }
 
-/// One file of a model.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct FileReport {
-    pub path: String,
-    pub bytes: u64,
-}
+    /// One file of a model.
+    pub struct FileReport {
+        pub path: String,
+        pub bytes: u64,
+    }
 
-/// All weights of one scheme and variant.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct SchemeReport {
-    pub scheme: &'static str,
-    pub variant: String,
-    pub weights: u64,
-    pub parameters: u64,
-    pub bytes: u64,
-}
+    /// All weights of one scheme and variant.
+    #[derive(Default)]
+    pub struct SchemeReport {
+        pub scheme: &'static str,
+        pub variant: String,
+        pub weights: u64,
+        pub parameters: u64,
+        pub bytes: u64,
+    }
 
-/// The payload a conversion would write.
-#[derive(Debug, Default, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct DecodedBytes {
-    pub auto: u64,
-    pub bf16: u64,
-    pub f16: u64,
-    pub f32: u64,
-    pub q8_0: u64,
-}
+    /// The payload a conversion would write.
+    #[derive(Default)]
+    pub struct DecodedBytes {
+        pub auto: u64,
+        pub bf16: u64,
+        pub f16: u64,
+        pub f32: u64,
+        pub q8_0: u64,
+    }
 
-/// A stored tensor that no weight needs.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct Dropped {
-    pub name: String,
-    pub reason: String,
-}
+    /// A stored tensor that no weight needs.
+    #[derive(Clone)]
+    pub struct Dropped {
+        pub name: String,
+        pub reason: String,
+    }
 
-/// One weight.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct TensorReport {
-    pub name: String,
-    pub shape: Vec<u64>,
-    pub scheme: &'static str,
-    pub variant: String,
-    pub native: Option<&'static str>,
-    pub parameters: u64,
-    pub bytes: u64,
-    pub parts: Vec<PartReport>,
-}
+    /// One weight.
+    pub struct TensorReport {
+        pub name: String,
+        pub shape: Vec<u64>,
+        pub scheme: &'static str,
+        pub variant: String,
+        pub native: Option<&'static str>,
+        pub parameters: u64,
+        pub bytes: u64,
+        pub parts: Vec<PartReport>,
+    }
 
-/// One stored tensor of a weight.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct PartReport {
-    pub name: String,
-    pub role: &'static str,
-    pub dtype: String,
-    pub shape: Vec<u64>,
-    pub file: String,
-    pub offset: Option<u64>,
-    pub bytes: u64,
+    /// One stored tensor of a weight.
+    pub struct PartReport {
+        pub name: String,
+        pub role: &'static str,
+        pub dtype: String,
+        pub shape: Vec<u64>,
+        pub file: String,
+        pub offset: Option<u64>,
+        pub bytes: u64,
+    }
 }
 
 /// Inspects a model.
@@ -160,20 +145,8 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
             .map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() })
             .collect(),
         file_bytes: sources.iter().map(Source::file_bytes).fold(0, u64::saturating_add),
-        stored_tensors: 0,
         weights: weights.len() as u64,
-        parameters: 0,
-        bits_per_weight: None,
-        schemes: Vec::new(),
-        dtypes: BTreeMap::new(),
-        decoded_bytes: DecodedBytes::default(),
-        dropped: model
-            .dropped()
-            .map(|(info, reason)| Dropped {
-                name: info.name.to_string(),
-                reason: reason.to_owned(),
-            })
-            .collect(),
+        dropped: model.dropped().map(Dropped::of).collect(),
         problems: model.findings().to_vec(),
         notes: model.notes().to_vec(),
         would_run: would_run(sources),
@@ -184,6 +157,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
             .map(|(key, value, _)| (key.to_owned(), value.type_name()))
             .collect(),
         tensors: options.tensors.then(|| weights.iter().map(tensor_report).collect()),
+        ..Report::default()
     };
     match options.select.is_all() {
         true => add_stored(sources.iter().flat_map(|s| &s.catalog().tensors), &mut report),
@@ -253,13 +227,8 @@ fn add_totals(weights: &[Weight], report: &mut Report) {
         report.parameters = report.parameters.saturating_add(parameters);
         stored = stored.saturating_add(bytes);
         let index = *rows.entry((weight.scheme(), weight.variant())).or_insert_with(|| {
-            report.schemes.push(SchemeReport {
-                scheme: weight.scheme(),
-                variant: weight.variant().to_owned(),
-                weights: 0,
-                parameters: 0,
-                bytes: 0,
-            });
+            let (scheme, variant) = (weight.scheme(), weight.variant().to_owned());
+            report.schemes.push(SchemeReport { scheme, variant, ..SchemeReport::default() });
             report.schemes.len() - 1
         });
         let row = &mut report.schemes[index];
@@ -271,11 +240,20 @@ fn add_totals(weights: &[Weight], report: &mut Report) {
         add_decoded(weight, &mut report.decoded_bytes);
     }
     report.schemes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.variant.cmp(&b.variant)));
-    if report.parameters > 0 {
-        #[allow(clippy::cast_precision_loss)] // A ratio for people.
-        let bits = stored as f64 * 8.0 / report.parameters as f64;
-        report.bits_per_weight = Some(bits);
+    report.bits_per_weight = bits_per_weight(stored, report.parameters);
+}
+
+impl Dropped {
+    /// A stored tensor that is part of no weight, and why.
+    pub(super) fn of((info, reason): (&TensorInfo, &str)) -> Self {
+        Self { name: info.name.to_string(), reason: reason.to_owned() }
     }
+}
+
+/// How many bits each of some elements takes.
+#[allow(clippy::cast_precision_loss)] // A ratio for people.
+pub(super) fn bits_per_weight(bytes: u64, elements: u64) -> Option<f64> {
+    (elements > 0).then(|| bytes as f64 * 8.0 / elements as f64)
 }
 
 /// The weights without those that share their stored numbers with another.

@@ -10,6 +10,7 @@ mod identity;
 mod inspect;
 mod read;
 mod refusals;
+mod reports;
 mod show;
 mod stats;
 mod work;

@@ -54,8 +54,7 @@ impl<'m> Obstacle<'m> {
 /// An error if a problem affects the selected weights. If stored tensors are `only_copied`, only
 /// problems of the files themselves count.
 pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool) -> Result<()> {
-    let problems = problems(model, select, only_copied, "converted")?;
-    problems.map_or(Ok(()), |error| Err(error.remedy(Remedy::SkipUnreadable)))
+    refuse(model, select, only_copied, ("converted", Remedy::SkipUnreadable))
 }
 
 /// An error if the numbers of these weights must not be trusted: because of a problem with one of
@@ -63,25 +62,22 @@ pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool)
 pub fn refuse_unreadable(model: &Model, names: &[&str]) -> Result<()> {
     let names: HashSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let select = Select::new().include(move |name| names.contains(name));
-    let problems = problems(model, &select, false, "read")?;
-    problems.map_or(Ok(()), |error| Err(error.remedy(Remedy::ListProblems)))
+    refuse(model, &select, false, ("read", Remedy::ListProblems))
 }
 
-/// What is wrong with the selected weights, which are to be `done` something with.
-fn problems(
-    model: &Model,
-    select: &Select,
-    only_copied: bool,
-    done: &str,
-) -> Result<Option<Error>> {
+/// What is to be done with weights, and what helps if it cannot be.
+type Deed<'a> = (&'a str, Remedy);
+
+/// An error if something is wrong with the selected weights.
+fn refuse(model: &Model, select: &Select, only_copied: bool, deed: Deed<'_>) -> Result<()> {
     let findings = findings(model, only_copied)?;
     if findings.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     let weights: Vec<Weight> = model.weights().collect();
-    let (obstacles, is_cut) = affected(model, &weights, &findings, select, only_copied);
-    let cut = cut_short(model, &findings).filter(|_| is_cut);
-    Ok(cut.or_else(|| refusal_to(done, model, &obstacles)))
+    let (obstacles, cut) = affected(model, &weights, &findings, select, only_copied);
+    let refused = cut.or_else(|| refusal_to(deed.0, model, &obstacles));
+    refused.map_or(Ok(()), |error| Err(error.remedy(deed.1)))
 }
 
 /// The error for a file that was cut short: one message about the file says more than many about its
@@ -93,35 +89,26 @@ fn cut_short(model: &Model, findings: &[&Finding]) -> Option<Error> {
     Some(error.in_file(model.path()).hint("fetch the file again").remedy(Remedy::Exclude))
 }
 
-/// What is read of weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Needed {
-    /// Their stored bytes: only problems of the files themselves count.
-    Bytes,
-    /// Their numbers.
-    Numbers,
-}
-
 /// The selected weights, if all of them can be read; an error otherwise. With `skip`, those that can
-/// be read, and the others with the reasons.
+/// be read, and the others with the reasons. If their numbers are not `decoded`, only problems of
+/// the files themselves count.
 pub(super) fn readable(
     model: &Model,
     select: &Select,
-    needed: Needed,
+    decoded: bool,
     skip: bool,
 ) -> Result<(Vec<Weight>, Vec<Dropped>)> {
-    let findings = findings(model, needed == Needed::Bytes)?;
+    let findings = findings(model, !decoded)?;
     let all: Vec<Weight> = model.weights().collect();
-    let (mut obstacles, is_cut) = affected(model, &all, &findings, select, false);
+    let (mut obstacles, cut) = affected(model, &all, &findings, select, false);
     let mut known: HashSet<&str> = obstacles.iter().map(|obstacle| obstacle.weight).collect();
-    for weight in all.iter().filter(|_| needed == Needed::Numbers) {
+    for weight in all.iter().filter(|_| decoded) {
         let reason = weight.undecodable().filter(|_| select.wants(weight.name()));
         if let Some(reason) = reason.filter(|_| known.insert(weight.name())) {
             obstacles.push(Obstacle::new(weight.name(), weight.variant(), reason));
         }
     }
     if !skip && !obstacles.is_empty() {
-        let cut = cut_short(model, &findings).filter(|_| is_cut);
         let error = cut.or_else(|| refusal_to("hashed", model, &obstacles));
         return error
             .map_or(Ok((Vec::new(), Vec::new())), |e| Err(e.remedy(Remedy::SkipUnreadable)));
@@ -202,14 +189,14 @@ fn findings(model: &Model, only_copied: bool) -> Result<Vec<&Finding>> {
     }
 }
 
-/// The selected weights that findings are about, and whether some of their bytes are missing.
+/// The selected weights that findings are about, and the error if some of their bytes are missing.
 fn affected<'m>(
     model: &'m Model,
     weights: &'m [Weight],
     findings: &[&'m Finding],
     select: &Select,
     only_copied: bool,
-) -> (Vec<Obstacle<'m>>, bool) {
+) -> (Vec<Obstacle<'m>>, Option<Error>) {
     let (mut obstacles, mut is_cut) = (Vec::new(), false);
     let by_stored_name = weights_by_stored_name(model, weights);
     for finding in findings {
@@ -228,7 +215,7 @@ fn affected<'m>(
             is_ambiguous: finding.remedy() == Some(Remedy::StateScheme),
         }));
     }
-    (obstacles, is_cut)
+    (obstacles, cut_short(model, findings).filter(|_| is_cut))
 }
 
 /// The problems by weight; an error if one rules out all weights.

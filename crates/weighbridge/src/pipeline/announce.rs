@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::job::{Job, Origin};
+use super::job::Job;
 use crate::catalog::{Order, Run, TensorInfo};
 use crate::input::{Need, Reading};
 use crate::model::Weight;
@@ -30,13 +30,7 @@ impl Group {
 
 /// Announces every stored byte that a job will read.
 pub(super) fn announce(job: &Job) {
-    match &job.origin {
-        Origin::Weight(weight) => announce_weight(weight),
-        Origin::Stored(model, id) => {
-            let (source, tensor) = model.stored(*id);
-            announce_part(source, tensor);
-        }
-    }
+    job.origin.ask(announce_weight, announce_part);
 }
 
 /// Announces every stored byte of a weight.
@@ -59,10 +53,7 @@ fn announce_parts(weight: &Weight, group: Group) {
 
 /// Announces every byte of a stored tensor.
 pub fn announce_part(source: &Source, tensor: &TensorInfo) {
-    let reading = match is_scattered(tensor) {
-        true => Reading::Scattered,
-        false => Reading::Once,
-    };
+    let reading = if is_scattered(tensor) { Reading::Scattered } else { Reading::Once };
     announce_as(source, tensor, 0..tensor.held_bytes(), reading, Group::next());
 }
 
@@ -83,22 +74,13 @@ pub fn held_at_once(weight: &Weight) -> u64 {
 /// The same of a stored tensor that is not decoded.
 #[must_use]
 pub fn held_as_stored(source: &Source, tensor: &TensorInfo) -> u64 {
-    match source.input().has_latency() && is_scattered(tensor) {
-        true => tensor.held_bytes(),
-        false => 0,
-    }
+    if source.input().has_latency() && is_scattered(tensor) { tensor.held_bytes() } else { 0 }
 }
 
 /// The same of what a job reads.
 #[must_use]
 pub fn held_by_job(job: &Job) -> u64 {
-    match &job.origin {
-        Origin::Weight(weight) => held_at_once(weight),
-        Origin::Stored(model, id) => {
-            let (source, tensor) = model.stored(*id);
-            held_as_stored(source, tensor)
-        }
-    }
+    job.origin.ask(held_at_once, held_as_stored)
 }
 
 /// A part of a weight that is read over a network.

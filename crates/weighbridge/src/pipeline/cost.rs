@@ -1,9 +1,7 @@
 //! What encoding costs: every tile is decoded again while it is in the cache, and compared.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
-use super::ordered_sum::OrderedSum;
 use crate::schemes::{Decoded, SameLevels};
 use crate::simd::{self, Isa, Task};
 
@@ -169,29 +167,6 @@ impl Task for Steps<'_> {
             clipped += u64::from(beyond);
         }
         (most, clipped)
-    }
-}
-
-/// The cost of a weight, added up in the order of its tiles.
-#[derive(Default)]
-pub struct CostSum(Mutex<OrderedSum<Cost>>);
-
-impl CostSum {
-    /// Takes the cost of a tile.
-    pub(super) fn add(&self, tile: u64, cost: Cost) {
-        let mut sum = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sum.add(tile, cost, Cost::plus);
-    }
-
-    /// Whether a tile was not measured yet: what is verified is encoded once more.
-    pub(super) fn misses(&self, tile: u64) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).misses(tile)
-    }
-
-    /// The cost of all tiles; `None` if nothing was measured.
-    pub fn cost(&self) -> Option<Cost> {
-        let sum = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(*sum.so_far()).filter(|cost| cost.elements > 0)
     }
 }
 

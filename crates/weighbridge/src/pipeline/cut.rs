@@ -137,19 +137,13 @@ impl Cut {
         let part = (PART_ELEMENTS / self.piece.max(1)).next_multiple_of(PART_ROWS).min(self.step);
         let stored = (weight.stored_bytes() / self.pieces.max(1)).max(1);
         let step = (ACROSS_BYTES.min(allowed) / stored) / part.max(1) * part.max(1);
-        match step > self.step {
-            true => Self { step, part: part.max(1), ..self },
-            false => self,
-        }
+        if step > self.step { Self { step, part: part.max(1), ..self } } else { self }
     }
 
     /// For an output that is written front to back: whole tiles are decoded and written at once.
     pub fn undivided(self) -> Self {
         let step = (ACROSS_ELEMENTS / self.piece.max(1)).clamp(1, self.step.max(1));
-        match self.part < self.step {
-            true => Self { step, part: step, ..self },
-            false => self,
-        }
+        if self.part < self.step { Self { step, part: step, ..self } } else { self }
     }
 
     /// How many tiles there are.

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::cost::CostSum;
+use super::cost::Cost;
+use super::ordered_sum::OrderedSum;
 use super::{Action, Job};
 use crate::containers::WRITERS;
 use crate::containers::by_extension;
@@ -21,7 +22,7 @@ pub struct Encoding {
     /// All tensors that it gives.
     pub tensors: Arc<[EncodedTensor]>,
     /// What it costs, if that is measured.
-    pub cost: Option<Arc<CostSum>>,
+    pub cost: Option<Arc<OrderedSum<Cost>>>,
     /// Whether numbers that are NaN or infinite are encoded, too.
     pub takes_non_finite: bool,
 }

@@ -7,9 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::{
-    Action, AtPlace, Checksummed, Checksums, InTurn, Job, Plan, PlannedFile, Pool, Sink, run,
-};
+use super::{Action, AtPlace, Checksums, InTurn, Job, Plan, PlannedFile, Pool, run};
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::input::{EntryKind, FileState, Folder, error_of};
 use crate::model::Model;
@@ -110,14 +108,12 @@ impl Writing<'_> {
             }
         }
         self.parts.iter().try_for_each(|(model, _)| model.refuse_changed())?;
-        if to.is_read_when_finished() {
+        let is_finished = to.is_read_when_finished();
+        if is_finished {
             to.finish()?;
-            if !self.is_right(to)? {
-                to.discard();
-            }
-            return Ok(Written { overflowed, found });
         }
         match self.is_right(to)? {
+            true if is_finished => {}
             true => to.finish()?,
             false => to.discard(),
         }
@@ -207,21 +203,20 @@ impl Writing<'_> {
         before: u64,
     ) -> Result<(Box<dyn OutputFile + 'd>, u64)> {
         let output = to.create(&file.name, file.layout.len)?;
-        let checksums = Checksums::of(&file.layout, tensor_bytes(file));
+        let tensors = file.jobs.iter().flat_map(|job| &job.outputs);
+        let checksums = Checksums::of(&file.layout, tensors.map(|output| output.bytes));
+        let pool = Pool { done_before: before, ..self.pool };
         let overflowed = match to.order() {
             WriteOrder::FrontToBack => {
-                let in_turn = InTurn::new(&*output, &file.layout.fixed, checksums.as_ref());
-                let overflowed = self.run(file, &in_turn, checksums.as_ref(), before)?;
+                let in_turn = InTurn::new(&*output, &file.layout.fixed, &checksums);
+                let overflowed = run(file.jobs.iter(), &in_turn, &pool)?;
                 in_turn.finish(file.layout.len)?;
                 overflowed
             }
             WriteOrder::Any => {
-                let overflowed = self.run(file, &AtPlace(&*output), checksums.as_ref(), before)?;
+                let overflowed = run(file.jobs.iter(), &AtPlace(&*output, &checksums), &pool)?;
                 for fixed in &file.layout.fixed {
-                    match &checksums {
-                        Some(checksums) => output.write_at(fixed.at, &checksums.filled(fixed))?,
-                        None => output.write_at(fixed.at, &fixed.bytes)?,
-                    }
+                    output.write_at(fixed.at, &checksums.filled(fixed))?;
                 }
                 overflowed
             }
@@ -231,21 +226,6 @@ impl Writing<'_> {
             model.check_sums(&|| self.pool.refuse_cancelled())?;
         }
         Ok((output, overflowed))
-    }
-
-    /// The tensors of a file, into a sink.
-    fn run(
-        &self,
-        file: &PlannedFile,
-        sink: &dyn Sink,
-        checksums: Option<&Checksums>,
-        before: u64,
-    ) -> Result<u64> {
-        let pool = Pool { done_before: before, ..self.pool };
-        match checksums {
-            Some(checksums) => run(file.jobs.iter(), &Checksummed { to: sink, checksums }, &pool),
-            None => run(file.jobs.iter(), sink, &pool),
-        }
     }
 
     /// Identifies this work, for resuming: the files, how their tensors are made, and the state of
@@ -323,10 +303,6 @@ fn stamp_of_file(file: &PlannedFile) -> serde_json::Value {
         "header": header.finalize(),
         "tensors": tensors.finalize(),
     })
-}
-
-fn tensor_bytes(file: &PlannedFile) -> impl Iterator<Item = u64> {
-    file.jobs.iter().flat_map(|job| &job.outputs).map(|output| output.bytes)
 }
 
 /// Bytes that are copied at once.

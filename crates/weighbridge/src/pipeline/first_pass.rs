@@ -1,9 +1,10 @@
 //! The first pass that an encoder may need over a weight before it encodes.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::schemes::WeightEncoder;
+use crate::stop::lock;
 
 /// An encoder and the state of its first pass.
 pub(super) struct FirstPass {
@@ -26,13 +27,9 @@ impl FirstPass {
         Self { encoder, state, moved: Condvar::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// One more tile was seen.
     pub(super) fn tile_is_seen(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.left = state.left.saturating_sub(1);
         if state.left == 0 {
             self.moved.notify_all();
@@ -42,7 +39,7 @@ impl FirstPass {
     /// Waits until every tile was seen. Workers take the tiles of the pass first, so the missing
     /// ones are in work by others.
     pub(super) fn wait(&self) -> Result<()> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         while state.left > 0 {
             if state.given_up {
                 return Err(Error::usage("stopped because another tile could not be read"));
@@ -54,7 +51,7 @@ impl FirstPass {
 
     /// Wakes all that wait, with an error.
     pub(super) fn give_up(&self) {
-        self.state().given_up = true;
+        lock(&self.state).given_up = true;
         self.moved.notify_all();
     }
 }

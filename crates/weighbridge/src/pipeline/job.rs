@@ -106,45 +106,56 @@ pub struct Job {
     pub cut: Cut,
 }
 
+impl Origin {
+    /// What the weight, or the stored tensor, says.
+    pub(super) fn ask<'o, R>(
+        &'o self,
+        weight: impl FnOnce(&'o Weight) -> R,
+        stored: impl FnOnce(&'o Source, &'o TensorInfo) -> R,
+    ) -> R {
+        match self {
+            Self::Weight(of) => weight(of),
+            Self::Stored(model, id) => {
+                let (source, info) = model.stored(*id);
+                stored(source, info)
+            }
+        }
+    }
+
+    /// Its name, and the kind within its scheme.
+    pub(super) fn name_and_kind(&self) -> (&str, &str) {
+        self.ask(
+            |weight| (weight.name(), weight.variant()),
+            |_, info| (&*info.name, info.stored.name()),
+        )
+    }
+}
+
 impl Job {
     /// Its name in the source.
     pub fn source_name(&self) -> &str {
-        match &self.origin {
-            Origin::Weight(weight) => weight.name(),
-            Origin::Stored(model, id) => &model.stored(*id).1.name,
-        }
+        self.origin.name_and_kind().0
     }
 
     /// Its dimensions in the source, outermost first.
     pub fn shape(&self) -> &[u64] {
-        match &self.origin {
-            Origin::Weight(weight) => weight.shape(),
-            Origin::Stored(model, id) => &model.stored(*id).1.shape,
-        }
+        self.origin.ask(Weight::shape, |_, info| &info.shape)
     }
 
     /// How many numbers it has.
     pub fn elements(&self) -> u64 {
-        match &self.origin {
-            Origin::Weight(weight) => weight.elements(),
-            Origin::Stored(model, id) => model.stored(*id).1.elements(),
-        }
+        self.origin.ask(Weight::elements, |_, info| info.elements())
     }
 
     /// How many bytes it takes in the source.
     pub fn stored_bytes(&self) -> u64 {
-        match &self.origin {
-            Origin::Weight(weight) => weight.stored_bytes(),
-            Origin::Stored(model, id) => model.stored(*id).1.bytes,
-        }
+        self.origin.ask(Weight::stored_bytes, |_, info| info.bytes)
     }
 
     /// Its scheme, and the kind within it.
     pub fn scheme(&self) -> (&'static str, &str) {
-        match &self.origin {
-            Origin::Weight(weight) => (weight.scheme(), weight.variant()),
-            Origin::Stored(model, id) => (STORED, model.stored(*id).1.stored.name()),
-        }
+        let scheme = self.origin.ask(Weight::scheme, |_, _| STORED);
+        (scheme, self.origin.name_and_kind().1)
     }
 
     /// Whether the output no longer uses the scheme that it is stored in.

@@ -1,5 +1,6 @@
 //! Jobs in tiles: how the pool writes a file's tensors.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::announce::announce;
@@ -74,6 +75,13 @@ pub(super) struct JobTiles<'a> {
     overflowed: &'a AtomicU64,
 }
 
+/// Some pieces of a job, and their turn.
+pub(super) struct Turn<'a> {
+    pub(super) of: &'a JobTiles<'a>,
+    pub(super) pieces: Range<u64>,
+    pub(super) place: Tile,
+}
+
 impl Tiled for Item<'_> {
     type Buffers = Buffers;
 
@@ -105,7 +113,7 @@ impl Tiled for Item<'_> {
                 let bytes = of.job.bytes_of(&of.job.cut.elements(&pieces));
                 let place =
                     Tile { turn: of.first_turn + tile, tensor: *first_tensor, at: 0, offset: 0 };
-                let overflowed = buffers.write(of, pieces, &place)?;
+                let overflowed = buffers.write(&Turn { of, pieces, place })?;
                 of.overflowed.fetch_add(overflowed, Ordering::Relaxed);
                 Ok(bytes)
             }

@@ -34,8 +34,8 @@ pub use announce::{
     Group, announce_part, announce_range, announce_weight, announce_weight_now, held_as_stored,
     held_at_once, held_by_job,
 };
-pub use checksums::{Checksummed, Checksums};
-pub use cost::{Cost, CostSum};
+pub use checksums::Checksums;
+pub use cost::Cost;
 pub use cut::{Cut, check_memory};
 pub use encoding::{Encoding, additions, formats_for, formats_of};
 pub use files::{Contents, ExtraFile, Writing};
@@ -54,4 +54,4 @@ pub use shards::Spread;
 pub use sink::{AtPlace, InTurn, Sink, Tile};
 pub(crate) use target::{Place, Target, stem_of};
 pub use ties::{Tie, kept_names};
-pub use tiling::{CHUNK, Tiling, chunks};
+pub use tiling::{CHUNK, Tiling, chunks, share_of};

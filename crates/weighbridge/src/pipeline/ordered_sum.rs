@@ -4,44 +4,52 @@
 //! the tiles makes the digits the same for any number of workers.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
-/// A sum, and the terms that wait for an earlier one.
+use crate::stop::{into_inner, lock};
+
+/// A sum that workers add to.
 #[derive(Debug)]
-pub struct OrderedSum<T, U = T> {
-    sum: T,
-    next: u64,
-    waiting: BTreeMap<u64, U>,
-}
+pub struct OrderedSum<T, U = T>(Mutex<Sum<T, U>>);
+
+/// A sum, the index of its next term, and the terms that wait for an earlier one.
+#[derive(Debug)]
+struct Sum<T, U>(T, u64, BTreeMap<u64, U>);
 
 impl<T: Default, U> Default for OrderedSum<T, U> {
     fn default() -> Self {
-        Self { sum: T::default(), next: 0, waiting: BTreeMap::new() }
+        Self(Mutex::new(Sum(T::default(), 0, BTreeMap::new())))
     }
 }
 
 impl<T, U> OrderedSum<T, U> {
     /// Takes term `index`, and adds what can be added now.
-    pub fn add(&mut self, index: u64, term: U, plus: impl Fn(&mut T, &U)) {
-        self.waiting.insert(index, term);
-        while let Some(term) = self.waiting.remove(&self.next) {
-            plus(&mut self.sum, &term);
-            self.next += 1;
+    pub fn add(&self, index: u64, term: U, plus: impl Fn(&mut T, &U)) {
+        let Sum(sum, next, waiting) = &mut *lock(&self.0);
+        waiting.insert(index, term);
+        while let Some(term) = waiting.remove(next) {
+            plus(sum, &term);
+            *next += 1;
         }
     }
 
     /// Whether term `index` has not come yet.
     pub fn misses(&self, index: u64) -> bool {
-        index >= self.next && !self.waiting.contains_key(&index)
+        let Sum(_, next, waiting) = &*lock(&self.0);
+        index >= *next && !waiting.contains_key(&index)
     }
 
     /// The sum of all terms up to the first that is missing, while others may still come.
-    pub fn so_far(&self) -> &T {
-        &self.sum
+    pub fn so_far(&self) -> T
+    where
+        T: Copy,
+    {
+        lock(&self.0).0
     }
 
     /// The sum of all terms up to the first that is missing.
     pub fn sum(self) -> T {
-        self.sum
+        into_inner(self.0).0
     }
 }
 
@@ -51,7 +59,7 @@ mod tests {
 
     #[test]
     fn terms_are_added_in_their_order_whatever_order_they_come_in() {
-        let mut all = OrderedSum::<String>::default();
+        let all = OrderedSum::<String>::default();
         for index in [2, 0, 3, 1, 5] {
             all.add(index, index.to_string(), |sum, term| sum.push_str(term));
         }

@@ -141,13 +141,7 @@ pub fn jobs(
 ) -> Result<Vec<Job>, Vec<Obstacle>> {
     let (mut jobs, mut obstacles) = (Vec::with_capacity(tensors.len()), Vec::new());
     for (origin, assigned) in tensors {
-        let (name, variant) = match origin {
-            Origin::Weight(weight) => (weight.name(), weight.variant()),
-            Origin::Stored(model, id) => {
-                let (_, info) = model.stored(*id);
-                (&*info.name, info.stored.name())
-            }
-        };
+        let (name, variant) = origin.name_and_kind();
         let renamed = (plan_options.rename)(name);
         let refused_name = plan_options.writer.refuses_name(&renamed);
         match job(origin, assigned, renamed, plan_options) {

@@ -5,9 +5,11 @@
 //! take the next tile of the first item that has one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use super::announce::announce_weight;
 use crate::error::{Error, Result};
+use crate::model::Weight;
 use crate::simd;
 use crate::stop;
 
@@ -19,10 +21,15 @@ pub trait Tiled: Sync {
     /// How many tiles there are.
     fn tiles(&self) -> u64;
 
+    /// What it reads.
+    fn weights(&self) -> Vec<&Weight> {
+        Vec::new()
+    }
+
     /// Whether it reads something that can be read from front to back only. One worker does it
     /// then, before all that is not sequential.
     fn is_sequential(&self) -> bool {
-        false
+        self.weights().iter().any(|weight| weight.is_sequential())
     }
 
     /// Whether the tiles that are left need not be done.
@@ -31,7 +38,9 @@ pub trait Tiled: Sync {
     }
 
     /// Tells what it reads from what it will read, so that sources with latency can begin.
-    fn announce(&self) {}
+    fn announce(&self) {
+        self.weights().into_iter().for_each(announce_weight);
+    }
 
     /// Does a tile, and gives the number of bytes that progress counts for it.
     fn tile(&self, buffers: &mut Self::Buffers, tile: u64) -> Result<u64>;
@@ -69,12 +78,8 @@ impl Pool<'_> {
     pub fn run<T: Tiled>(&self, items: &[T]) -> Result<()> {
         let (sequential, parallel) =
             items.iter().partition::<Vec<&T>, _>(|item| item.is_sequential());
-        let shared = Shared {
-            pool: *self,
-            done: AtomicU64::new(self.done_before),
-            is_stopped: AtomicBool::new(false),
-            error: Mutex::default(),
-        };
+        let shared =
+            Shared { pool: *self, done: AtomicU64::new(self.done_before), error: OnceLock::new() };
         let work = || {
             sequential.iter().chain(&parallel).for_each(|item| item.announce());
             shared.run(&Queue::new(sequential), 1);
@@ -84,10 +89,7 @@ impl Pool<'_> {
             Some(cancel) => stop::with_flag(cancel, work),
             None => work(),
         }
-        match shared.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        shared.error.into_inner().map_or(Ok(()), Err)
     }
 }
 
@@ -103,7 +105,7 @@ impl<'a, T: Tiled> Queue<'a, T> {
     }
 
     fn take(&self) -> Option<(&'a T, u64)> {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = stop::lock(&self.next);
         loop {
             let item = *self.items.get(next.0)?;
             if next.1 < item.tiles() && !item.is_settled() {
@@ -131,8 +133,8 @@ impl<'a, T: Tiled> Queue<'a, T> {
 struct Shared<'a> {
     pool: Pool<'a>,
     done: AtomicU64,
-    is_stopped: AtomicBool,
-    error: Mutex<Option<Error>>,
+    /// The first error counts; those that follow from it do not.
+    error: OnceLock<Error>,
 }
 
 impl Shared<'_> {
@@ -152,10 +154,10 @@ impl Shared<'_> {
 
     fn work<T: Tiled>(&self, queue: &Queue<'_, T>) {
         let mut buffers = T::Buffers::default();
-        while !self.is_stopped.load(Ordering::Relaxed) {
+        while self.error.get().is_none() {
             let Some((item, tile)) = queue.take() else { break };
             if let Err(error) = self.tile(item, &mut buffers, tile) {
-                self.stop(error);
+                drop(self.error.set(error));
                 queue.items.iter().for_each(|item| item.give_up());
             }
         }
@@ -169,12 +171,6 @@ impl Shared<'_> {
             progress(done);
         }
         Ok(())
-    }
-
-    /// The first error counts; those that follow from it do not.
-    fn stop(&self, error: Error) {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.is_stopped.store(true, Ordering::Relaxed);
     }
 }
 

@@ -1,12 +1,13 @@
 //! Where finished tiles go: to their offsets in a file, or one after the other into a stream.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::checksums::Checksums;
 use crate::containers::writing::Fixed;
 use crate::error::{Error, Result};
 use crate::output::OutputFile;
+use crate::stop::{into_inner, lock};
 
 /// The position of a tile.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +34,12 @@ pub trait Sink: Sync {
     fn give_up(&self) {}
 }
 
-/// A file that takes bytes in any order.
-pub struct AtPlace<'a>(pub &'a dyn OutputFile);
+/// A file that takes bytes in any order, and the checksums of its tensors.
+pub struct AtPlace<'a>(pub &'a dyn OutputFile, pub &'a Checksums);
 
 impl Sink for AtPlace<'_> {
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
+        self.1.add(tile.tensor, tile.at, bytes);
         if bytes.is_empty() { Ok(()) } else { self.0.write_at(tile.offset, bytes) }
     }
 }
@@ -49,7 +51,7 @@ pub struct InTurn<'a> {
     moved: Condvar,
     /// Only used by the worker that marked the queue busy.
     end: Mutex<End<'a>>,
-    checksums: Option<&'a Checksums>,
+    checksums: &'a Checksums,
 }
 
 /// Whose turn it is, and the tiles that came early.
@@ -83,27 +85,18 @@ static ZEROS: [u8; 4096] = [0; 4096];
 
 impl<'a> InTurn<'a> {
     /// Tiles for a file, with these bytes around them, and their checksums in those bytes.
-    pub fn new(
-        file: &'a dyn OutputFile,
-        fixed: &'a [Fixed],
-        checksums: Option<&'a Checksums>,
-    ) -> Self {
+    pub fn new(file: &'a dyn OutputFile, fixed: &'a [Fixed], checksums: &'a Checksums) -> Self {
         let end = Mutex::new(End { file, at: 0, fixed });
         Self { queue: Mutex::default(), moved: Condvar::new(), end, checksums }
     }
 
     /// Writes up to the planned length.
     pub fn finish(self, len: u64) -> Result<()> {
-        let mut end = self.end.into_inner().unwrap_or_else(PoisonError::into_inner);
-        end.go_to(len, self.checksums)
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        into_inner(self.end).go_to(len, self.checksums)
     }
 
     fn put(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = lock(&self.end);
         end.go_to(offset, self.checksums)?;
         end.put(bytes)
     }
@@ -111,7 +104,7 @@ impl<'a> InTurn<'a> {
     /// Writes early tiles whose turn has come, until one is missing.
     fn go_on(&self) -> Result<()> {
         loop {
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             queue.turn += 1;
             let turn = queue.turn;
             let Some((offset, bytes)) = queue.early.remove(&turn) else {
@@ -121,7 +114,7 @@ impl<'a> InTurn<'a> {
             };
             drop(queue);
             let put = self.put(offset, &bytes);
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             queue.early_bytes -= bytes.len();
             queue.spare.push(bytes);
             drop(queue);
@@ -143,13 +136,10 @@ impl Queue {
 
 impl End<'_> {
     /// Writes the fixed bytes and padding before an offset.
-    fn go_to(&mut self, to: u64, checksums: Option<&Checksums>) -> Result<()> {
+    fn go_to(&mut self, to: u64, checksums: &Checksums) -> Result<()> {
         while let Some((next, rest)) = self.fixed.split_first().filter(|(next, _)| next.at < to) {
             self.pad(next.at)?;
-            match checksums {
-                Some(checksums) => self.put(&checksums.filled(next))?,
-                None => self.put(&next.bytes)?,
-            }
+            self.put(&checksums.filled(next))?;
             self.fixed = rest;
         }
         self.pad(to)
@@ -172,7 +162,8 @@ impl End<'_> {
 
 impl Sink for InTurn<'_> {
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
-        let mut queue = self.queue();
+        self.checksums.add(tile.tensor, tile.at, bytes);
+        let mut queue = lock(&self.queue);
         loop {
             if queue.given_up {
                 return Err(Error::usage("stopped because another tile could not be written"));
@@ -191,7 +182,7 @@ impl Sink for InTurn<'_> {
     }
 
     fn give_up(&self) {
-        self.queue().given_up = true;
+        lock(&self.queue).given_up = true;
         self.moved.notify_all();
     }
 }
@@ -207,7 +198,8 @@ mod tests {
         let fixed = [Fixed::new(0, b"head".to_vec()), Fixed::new(4 + tiles * 3, b"tail".to_vec())];
         let to = Stream::new(&mut out);
         let file = to.create("out", 0).unwrap();
-        let stream = InTurn::new(&*file, &fixed, None);
+        let sums = Checksums::default();
+        let stream = InTurn::new(&*file, &fixed, &sums);
         let next = std::sync::atomic::AtomicU64::new(0);
         std::thread::scope(|scope| {
             for worker in 0..4u64 {
@@ -240,7 +232,8 @@ mod tests {
         let mut out = Vec::new();
         let to = Stream::new(&mut out);
         let file = to.create("out", 0).unwrap();
-        let stream = InTurn::new(&*file, &[], None);
+        let sums = Checksums::default();
+        let stream = InTurn::new(&*file, &[], &sums);
         let large = vec![7; MOST_EARLY];
         let tile = |turn: u64, offset: u64| Tile { turn, tensor: 0, at: 0, offset };
         std::thread::scope(|scope| {
@@ -262,7 +255,8 @@ mod tests {
     fn nobody_waits_for_a_turn_that_will_not_come() {
         let to = Stream::new(std::io::sink());
         let file = to.create("out", 0).unwrap();
-        let stream = InTurn::new(&*file, &[], None);
+        let sums = Checksums::default();
+        let stream = InTurn::new(&*file, &[], &sums);
         let large = vec![0; MOST_EARLY + 1];
         std::thread::scope(|scope| {
             let waiting = scope

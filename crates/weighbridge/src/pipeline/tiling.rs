@@ -72,6 +72,13 @@ pub(super) fn stretch(index: u64, step: u64, all: u64) -> Range<u64> {
     start..start.saturating_add(step.max(1)).min(all)
 }
 
+/// The share of `bytes` that `part` of `whole` things take.
+#[must_use]
+pub fn share_of(bytes: u64, part: u64, whole: u64) -> u64 {
+    let share = u128::from(bytes) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

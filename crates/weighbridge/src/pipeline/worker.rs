@@ -9,17 +9,14 @@ use super::cost::Cost;
 use super::encoding::Encoding;
 use super::first_pass::FirstPass;
 use super::job::{Action, Job, OutputTensor};
-use super::jobs::JobTiles;
+use super::jobs::Turn;
 use super::rearranging::{PanelBuffers, Rearranging};
-use super::sink::{Sink, Tile};
+use super::sink::Tile;
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Scratch;
 use crate::schemes::{Decoded, Element, EncodedTensor, Recipe, plain};
 use crate::source::Slab;
-
-/// Takes the bytes of a finished tile.
-type HandOn<'a> = &'a dyn Fn(&[u8]) -> Result<()>;
 
 /// A worker's buffers, kept from one tile to the next.
 #[derive(Default)]
@@ -35,33 +32,16 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Writes one tile: some pieces of a job, in that turn. Gives the number of finite values that
-    /// became infinite.
-    pub fn write(&mut self, of: &JobTiles<'_>, pieces: Range<u64>, turn: &Tile) -> Result<u64> {
-        let (job, sink) = (of.job, of.sink);
-        if let Action::Encode(encoding) = &job.action {
-            let missing =
-                || Error::usage("its encoder was not started").in_tensor(job.source_name());
-            return self.encode(of, pieces, turn, encoding, of.pass.ok_or_else(missing)?);
-        }
-        if let Action::Rearrange(rearranging) = &job.action {
-            return self.rearrange(of, &pieces, turn, rearranging);
-        }
-        let Some(output) = job.outputs.first() else { return Ok(0) };
-        let tile = placed(turn, output, output.bytes_of(&job.cut.elements(&pieces)).start);
-        if job.cut.part < pieces.end - pieces.start {
-            return match job.dtype() {
-                Some(DType::F32) => self.convert_in_steps::<f32>(job, pieces, &tile, sink),
-                Some(DType::BF16) => self.convert_in_steps::<bf16>(job, pieces, &tile, sink),
-                _ => self.convert_in_steps::<f16>(job, pieces, &tile, sink),
-            };
-        }
-        let hand_on = &|bytes: &[u8]| sink.write(&tile, bytes);
+    /// Writes one tile. Gives the number of finite values that became infinite.
+    pub fn write(&mut self, turn: &Turn<'_>) -> Result<u64> {
+        let job = turn.of.job;
         match (&job.action, job.dtype()) {
-            (Action::Copy, _) => self.copy(job, &pieces, hand_on),
-            (_, Some(DType::F32)) => self.convert::<f32>(job, pieces, hand_on),
-            (_, Some(DType::BF16)) => self.convert::<bf16>(job, pieces, hand_on),
-            (_, Some(DType::F16)) => self.convert::<f16>(job, pieces, hand_on),
+            (Action::Encode(encoding), _) => self.encode(turn, encoding),
+            (Action::Rearrange(rearranging), _) => self.rearrange(turn, rearranging),
+            (Action::Copy, _) => self.copy(turn),
+            (_, Some(DType::F32)) => self.convert::<f32>(turn),
+            (_, Some(DType::BF16)) => self.convert::<bf16>(turn),
+            (_, Some(DType::F16)) => self.convert::<f16>(turn),
             _ => Err(Error::unsupported("weights cannot be decoded to this type")
                 .in_tensor(job.source_name())),
         }
@@ -83,73 +63,63 @@ impl Buffers {
     }
 
     /// Some pieces as the tensors that their encoder makes of them.
-    fn encode(
-        &mut self,
-        of: &JobTiles<'_>,
-        pieces: Range<u64>,
-        turn: &Tile,
-        encoding: &Encoding,
-        pass: &FirstPass,
-    ) -> Result<u64> {
+    fn encode(&mut self, turn: &Turn<'_>, encoding: &Encoding) -> Result<u64> {
+        let of = turn.of;
+        let named = |error: Error| error.in_tensor(of.job.source_name());
+        let missing = || named(Error::usage("its encoder was not started"));
+        let pass = of.pass.ok_or_else(missing)?;
         pass.wait()?;
-        let elements = self.numbers(of.job, &pieces)?;
+        let elements = self.numbers(of.job, &turn.pieces)?;
         let (ranges, mut outs) = divided(&encoding.tensors, &elements, &mut self.bytes)?;
         if !encoding.takes_non_finite {
             refuse_non_finite(of.job, &elements, &self.f32)?;
         }
-        let named = |error: Error| error.in_tensor(of.job.source_name());
         pass.encoder.encode(elements, &self.f32, &mut outs).map_err(named)?;
         // Of a weight that is encoded once for each of its tensors, the first counts.
         let is_first = of.job.outputs.first().is_some_and(|output| output.index == 0);
-        let tile = turn.turn - of.first_turn;
+        let tile = turn.place.turn - of.first_turn;
+        // What is verified is encoded once more, and was measured before.
         if let Some(sum) = encoding.cost.as_ref().filter(|sum| is_first && sum.misses(tile)) {
             let encoded: SmallVec<[&[u8]; 4]> = outs.iter().map(|out| &**out).collect();
             self.decoded.start(self.f32.len());
             if pass.encoder.decode(&encoded, &mut self.decoded).map_err(named)? {
-                sum.add(tile, Cost::of(&self.f32, &self.decoded));
+                sum.add(tile, Cost::of(&self.f32, &self.decoded), Cost::plus);
             }
         }
-        write_each(of, turn, &ranges, &outs)
+        write_each(turn, &ranges, &outs)
     }
 
     /// Some pieces as the tensors of another layout.
-    fn rearrange(
-        &mut self,
-        of: &JobTiles<'_>,
-        pieces: &Range<u64>,
-        turn: &Tile,
-        rearranging: &Rearranging,
-    ) -> Result<u64> {
-        let elements = of.job.cut.elements(pieces);
+    fn rearrange(&mut self, turn: &Turn<'_>, rearranging: &Rearranging) -> Result<u64> {
+        let job = turn.of.job;
+        let elements = job.cut.elements(&turn.pieces);
         let (ranges, mut outs) = divided(&rearranging.tensors, &elements, &mut self.bytes)?;
         let kept = (&mut self.panel, &mut self.scratch);
-        rearranging.pack(of.job.weight()?, &elements, &mut outs, kept)?;
-        write_each(of, turn, &ranges, &outs)
+        rearranging.pack(job.weight()?, &elements, &mut outs, kept)?;
+        write_each(turn, &ranges, &outs)
     }
 
     /// Bytes of a plain tensor as they are, or as they would be in row-major little-endian order.
-    fn copy(&mut self, job: &Job, bytes: &Range<u64>, hand_on: HandOn<'_>) -> Result<u64> {
-        let (source, info) = job.only_part()?;
-        let slab = Slab::whole(0, bytes.start, bytes.end - bytes.start);
-        hand_on(source.fetch(info, &slab, &mut self.staging)?.bytes())?;
-        Ok(0)
+    fn copy(&mut self, turn: &Turn<'_>) -> Result<u64> {
+        let (source, info) = turn.of.job.only_part()?;
+        let slab = Slab::whole(0, turn.pieces.start, turn.pieces.end - turn.pieces.start);
+        turn.write(source.fetch(info, &slab, &mut self.staging)?.bytes(), 0)
     }
 
-    fn convert<T: Number>(
-        &mut self,
-        job: &Job,
-        pieces: Range<u64>,
-        hand_on: HandOn<'_>,
-    ) -> Result<u64> {
+    fn convert<T: Number>(&mut self, turn: &Turn<'_>) -> Result<u64> {
+        let (job, pieces) = (turn.of.job, &turn.pieces);
+        if job.cut.part < pieces.end - pieces.start {
+            return self.convert_in_steps::<T>(turn);
+        }
         // Taken out while it is in use.
         let mut tile = std::mem::take(T::kept(self));
-        tile.resize(job.cut.count(&pieces)?, T::default());
+        tile.resize(job.cut.count(pieces)?, T::default());
         let overflowed = match &job.action {
-            Action::Cast => self.cast(job, &pieces, &mut tile),
-            _ => self.decode(job, &pieces, &mut tile),
+            Action::Cast => self.cast(job, pieces, &mut tile),
+            _ => self.decode(job, pieces, &mut tile),
         };
         let written = overflowed.and_then(|overflowed| {
-            hand_on(T::to_bytes(&tile, &mut self.bytes))?;
+            turn.write(T::to_bytes(&tile, &mut self.bytes), 0)?;
             Ok(overflowed)
         });
         *T::kept(self) = tile;
@@ -157,13 +127,8 @@ impl Buffers {
     }
 
     /// A tile that is read at once, then decoded and written a few rows at a time.
-    fn convert_in_steps<T: Number>(
-        &mut self,
-        job: &Job,
-        rows: Range<u64>,
-        tile: &Tile,
-        sink: &dyn Sink,
-    ) -> Result<u64> {
+    fn convert_in_steps<T: Number>(&mut self, turn: &Turn<'_>) -> Result<u64> {
+        let (job, rows) = (turn.of.job, turn.pieces.clone());
         let weight = job.weight()?;
         let mut part = std::mem::take(T::kept(self));
         let width = u64::from(T::DTYPE.bits() / 8) * job.cut.piece;
@@ -176,9 +141,7 @@ impl Buffers {
                 let is_finite = |&index: &usize| f32[index].is_finite();
                 overflowed += infinities(part).filter(is_finite).count() as u64;
             }
-            let more = (rows.start - first) * width;
-            let place = Tile { at: tile.at + more, offset: tile.offset + more, ..*tile };
-            sink.write(&place, T::to_bytes(part, bytes))
+            turn.write(T::to_bytes(part, bytes), (rows.start - first) * width).map(drop)
         };
         let (step, scratch) = (job.cut.part, &mut self.scratch);
         let done = weight.decode_rows_in_steps(rows, step, &mut part, scratch, &mut each);
@@ -239,20 +202,24 @@ fn divided<'a>(
 }
 
 /// Passes the bytes of each tensor of a job to the sink.
-fn write_each(
-    of: &JobTiles<'_>,
-    turn: &Tile,
-    ranges: &[Range<u64>],
-    outs: &[&mut [u8]],
-) -> Result<u64> {
-    for (tensor, output) in (0..).zip(&of.job.outputs) {
+fn write_each(turn: &Turn<'_>, ranges: &[Range<u64>], outs: &[&mut [u8]]) -> Result<u64> {
+    for (tensor, output) in (0..).zip(&turn.of.job.outputs) {
         let (Some(range), Some(bytes)) = (ranges.get(output.index), outs.get(output.index)) else {
             continue;
         };
-        let turn = Tile { tensor: turn.tensor + tensor, ..*turn };
-        of.sink.write(&placed(&turn, output, range.start), bytes)?;
+        let place = Tile { tensor: turn.place.tensor + tensor, ..turn.place };
+        turn.of.sink.write(&placed(&place, output, range.start), bytes)?;
     }
     Ok(0)
+}
+
+impl Turn<'_> {
+    /// Writes bytes of the only tensor, `more` bytes behind where the tile begins.
+    fn write(&self, bytes: &[u8], more: u64) -> Result<u64> {
+        let Some(output) = self.of.job.outputs.first() else { return Ok(0) };
+        let start = output.bytes_of(&self.of.job.cut.elements(&self.pieces)).start;
+        self.of.sink.write(&placed(&self.place, output, start + more), bytes).map(|()| 0)
+    }
 }
 
 /// An error if a number that is to be encoded is NaN or infinite.

@@ -1,41 +1,37 @@
 //! The whole plan of a conversion, for those who want to see it before anything is written.
 
-// Each field is described in the guide's JSON section.
-#![allow(missing_docs)]
-
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::catalog::Value;
 use crate::containers::writing::MetadataValue;
+use crate::ops::reports::reports;
 use crate::pipeline::{Plan, Target};
 
 /// Arrays with more elements are stated by their type and length.
 const MOST_ELEMENTS: usize = 64;
 
-/// Every tensor that would be written, and the metadata. The field names are the JSON contract.
-#[derive(Debug, Default, Serialize)]
-#[non_exhaustive]
-pub struct PlanReport {
-    pub tensors: Vec<PlannedTensor>,
-    pub metadata: Map<String, Json>,
-    pub metadata_types: BTreeMap<String, String>,
-}
+reports! {
+    /// Every tensor that would be written, and the metadata. The field names are the JSON contract.
+    #[derive(Default)]
+    pub struct PlanReport {
+        pub tensors: Vec<PlannedTensor>,
+        pub metadata: Map<String, Json>,
+        pub metadata_types: BTreeMap<String, String>,
+    }
 
-/// A tensor that would be written.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct PlannedTensor {
-    pub name: String,
-    pub dtype: String,
-    pub shape: Vec<u64>,
-    pub bytes: u64,
-    pub file: String,
-    /// How the numbers are stored that it is made from.
-    pub scheme: &'static str,
-    pub variant: String,
+    /// A tensor that would be written.
+    pub struct PlannedTensor {
+        pub name: String,
+        pub dtype: String,
+        pub shape: Vec<u64>,
+        pub bytes: u64,
+        pub file: String,
+        /// How the numbers are stored that it is made from.
+        pub scheme: &'static str,
+        pub variant: String,
+    }
 }
 
 /// Adds a plan to what is shown.

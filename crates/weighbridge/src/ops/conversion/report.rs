@@ -1,11 +1,6 @@
 //! The report on a conversion, or on its plan.
 
-// Each field is described in the guide's JSON section.
-#![allow(missing_docs)]
-
 use std::cmp::Reverse;
-
-use serde::Serialize;
 
 use super::VerifyReport;
 use super::plan_report::PlanReport;
@@ -13,44 +8,46 @@ use super::quantize::QuantizeReport;
 use crate::error::Remedy;
 use crate::model::Model;
 use crate::ops::Dropped;
+use crate::ops::reports::reports;
 use crate::output::FoundFile;
 use crate::pipeline::{Job, Plan, PlannedFile, Target};
 
-/// What was written, or would be. The field names are the JSON contract.
-#[derive(Debug, Default, Serialize)]
-#[non_exhaustive]
-pub struct ConvertReport {
-    pub files: Vec<WrittenFile>,
-    pub conversions: Vec<ConversionReport>,
-    pub dropped: Vec<Dropped>,
-    pub skipped: Vec<Dropped>,
-    pub tied: Vec<Tied>,
-    pub metadata_left_out: Vec<String>,
-    pub decoded_as: Vec<DecodedAs>,
-    pub rewritten: Vec<RewrittenFile>,
-    pub copied: Vec<String>,
-    pub made: Vec<String>,
-    pub not_carried: Vec<String>,
-    pub left_behind: Vec<LeftBehind>,
-    pub notes: Vec<String>,
-    pub read_bytes: u64,
-    pub write_bytes: u64,
-    pub threads: u64,
-    pub tile_memory: u64,
-    pub seconds: Option<f64>,
-    pub peak_memory: Option<u64>,
-    pub overflowed: Option<u64>,
-    /// With [`ConvertOptions::dry_run`](crate::ops::ConvertOptions::dry_run): every tensor that would be
-    /// written, and the metadata.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan: Option<PlanReport>,
-    /// What quantizing cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantized: Option<QuantizeReport>,
-    /// With [`ConvertOptions::verify`](crate::ops::ConvertOptions::verify): whether the output is right.
-    /// If not, there is no output.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verified: Option<VerifyReport>,
+reports! {
+    /// What was written, or would be. The field names are the JSON contract.
+    #[derive(Default)]
+    pub struct ConvertReport {
+        pub files: Vec<WrittenFile>,
+        pub conversions: Vec<ConversionReport>,
+        pub dropped: Vec<Dropped>,
+        pub skipped: Vec<Dropped>,
+        pub tied: Vec<Tied>,
+        pub metadata_left_out: Vec<String>,
+        pub decoded_as: Vec<DecodedAs>,
+        pub rewritten: Vec<RewrittenFile>,
+        pub copied: Vec<String>,
+        pub made: Vec<String>,
+        pub not_carried: Vec<String>,
+        pub left_behind: Vec<LeftBehind>,
+        pub notes: Vec<String>,
+        pub read_bytes: u64,
+        pub write_bytes: u64,
+        pub threads: u64,
+        pub tile_memory: u64,
+        pub seconds: Option<f64>,
+        pub peak_memory: Option<u64>,
+        pub overflowed: Option<u64>,
+        /// With [`ConvertOptions::dry_run`](crate::ops::ConvertOptions::dry_run): every tensor that
+        /// would be written, and the metadata.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub plan: Option<PlanReport>,
+        /// What quantizing cost.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub quantized: Option<QuantizeReport>,
+        /// With [`ConvertOptions::verify`](crate::ops::ConvertOptions::verify): whether the output is
+        /// right. If not, there is no output.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub verified: Option<VerifyReport>,
+    }
 }
 
 impl ConvertReport {
@@ -87,10 +84,7 @@ impl ConvertReport {
         let by_size = |row: &ConversionReport| (Reverse(row.write_bytes), row.variant.clone());
         self.conversions.sort_by_cached_key(by_size);
         let dropped = model.dropped().filter(|_| !is_stored);
-        self.dropped.extend(dropped.map(|(info, reason)| Dropped {
-            name: info.name.to_string(),
-            reason: reason.to_owned(),
-        }));
+        self.dropped.extend(dropped.map(Dropped::of));
         self.skipped.extend(skipped);
         let ties = plan.ties.iter();
         self.tied.extend(ties.map(|tie| Tied { name: tie.name.clone(), to: tie.to.clone() }));
@@ -117,15 +111,8 @@ impl ConvertReport {
         };
         let at = self.conversions.iter().position(is_alike).unwrap_or_else(|| {
             let (variant, dtype) = (variant.to_owned(), dtype.to_owned());
-            self.conversions.push(ConversionReport {
-                scheme,
-                variant,
-                dtype,
-                weights: 0,
-                parameters: 0,
-                read_bytes: 0,
-                write_bytes: 0,
-            });
+            let row = ConversionReport { scheme, variant, dtype, ..ConversionReport::default() };
+            self.conversions.push(row);
             self.conversions.len() - 1
         });
         let row = &mut self.conversions[at];
@@ -158,73 +145,62 @@ impl ConvertReport {
     }
 }
 
-/// One file that was written.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct WrittenFile {
-    pub path: String,
-    pub bytes: u64,
-    pub tensors: u64,
-    pub kept: bool,
-}
+reports! {
+    /// One file that was written.
+    pub struct WrittenFile {
+        pub path: String,
+        pub bytes: u64,
+        pub tensors: u64,
+        pub kept: bool,
+    }
 
-/// All weights of one scheme and variant that were written in one type.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct ConversionReport {
-    pub scheme: &'static str,
-    pub variant: String,
-    pub dtype: String,
-    pub weights: u64,
-    pub parameters: u64,
-    pub read_bytes: u64,
-    pub write_bytes: u64,
-}
+    /// All weights of one scheme and variant that were written in one type.
+    #[derive(Default)]
+    pub struct ConversionReport {
+        pub scheme: &'static str,
+        pub variant: String,
+        pub dtype: String,
+        pub weights: u64,
+        pub parameters: u64,
+        pub read_bytes: u64,
+        pub write_bytes: u64,
+    }
 
-/// A weight that shares its stored numbers with another, and is written under that name only.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct Tied {
-    pub name: String,
-    pub to: String,
-}
+    /// A weight that shares its stored numbers with another, and is written under that name only.
+    pub struct Tied {
+        pub name: String,
+        pub to: String,
+    }
 
-/// The type that decoded weights have, and why.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct DecodedAs {
-    /// The folder of a pipeline's component.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub component: Option<String>,
-    pub dtype: String,
-    pub reason: String,
-}
+    /// The type that decoded weights have, and why.
+    pub struct DecodedAs {
+        /// The folder of a pipeline's component.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub component: Option<String>,
+        pub dtype: String,
+        pub reason: String,
+    }
 
-/// A file beside the weights that was changed.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct RewrittenFile {
-    pub name: String,
-    pub removed: Vec<String>,
-    pub changed: Vec<ChangedKey>,
-}
+    /// A file beside the weights that was changed.
+    pub struct RewrittenFile {
+        pub name: String,
+        pub removed: Vec<String>,
+        pub changed: Vec<ChangedKey>,
+    }
 
-/// A key of a rewritten file that holds something else now.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct ChangedKey {
-    pub key: String,
-    pub from: Option<String>,
-    pub to: String,
-}
+    /// A key of a rewritten file that holds something else now.
+    pub struct ChangedKey {
+        pub key: String,
+        pub from: Option<String>,
+        pub to: String,
+    }
 
-/// A file beside the weights that is not copied.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct LeftBehind {
-    pub name: String,
-    pub reason: String,
-    /// What would take it along, if anything does.
-    #[serde(skip)]
-    pub remedy: Option<Remedy>,
+    /// A file beside the weights that is not copied.
+    pub struct LeftBehind {
+        pub name: String,
+        pub reason: String,
+        /// What would take it along, if anything does.
+        #[serde(skip)]
+        pub remedy: Option<Remedy>,
+    }
 }

@@ -3,8 +3,8 @@
 //!
 //! Only changed weights are read again, and only some of their rows.
 
-use super::figure::Kept;
-use super::side::{Chunk, Side, SideBuffers};
+use super::figure::{Chunk, Kept};
+use super::side::{Side, SideBuffers};
 use crate::compare::{Outside, Place, RowSums};
 use crate::error::Result;
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 
-use crate::bounds::{Bounds, Candidates};
+use crate::bounds::Bounds;
 use crate::compare::Wide;
 use crate::error::Result;
 use crate::model::{Readahead, Scratch, Weight};
@@ -19,8 +19,8 @@ pub(super) const READAHEAD: u64 = 64 << 10;
 /// The buffers of decoding, kept from one tile to the next.
 #[derive(Default)]
 pub(super) struct Kept {
-    scratch: Scratch,
-    readahead: Readahead,
+    pub(super) scratch: Scratch,
+    pub(super) readahead: Readahead,
     singles: Vec<f32>,
 }
 
@@ -29,47 +29,41 @@ impl Kept {
     pub(super) fn clear(&mut self) {
         self.readahead.forget();
     }
+}
 
-    /// How many candidates lie outside the bounds of some elements; see [`Weight::count_outside`].
-    pub(super) fn count_outside(
-        &mut self,
-        weight: &Weight,
-        elements: Range<u64>,
-        candidates: Candidates<'_>,
-    ) -> Result<Option<u64>> {
-        weight.count_outside(elements, candidates, (&mut self.scratch, &mut self.readahead))
+/// Elements of a tile that are worked on at once.
+#[derive(Clone, Debug)]
+pub(super) struct Chunk {
+    pub(super) tile: Range<u64>,
+    pub(super) elements: Range<u64>,
+}
+
+impl Chunk {
+    /// A tile as a whole.
+    pub(super) fn whole(tile: Range<u64>) -> Self {
+        Self { elements: tile.clone(), tile }
     }
 }
 
 /// A number in which weights are compared.
 pub(super) trait Figure: Copy + Default {
-    /// Decodes some elements into `out`, which has exactly their length; those up to `until` are
-    /// asked for next.
-    fn decode(
-        weight: &Weight,
-        elements: &Range<u64>,
-        until: u64,
-        out: &mut [Self],
-        kept: &mut Kept,
-    ) -> Result<()>;
+    /// Decodes the elements of a chunk into `out`, which has exactly their length; the rest of its
+    /// tile is asked for next.
+    fn decode(weight: &Weight, at: &Chunk, out: &mut [Self], kept: &mut Kept) -> Result<()>;
 }
 
 macro_rules! figure {
     ($($type:ident)*) => {
         $(impl Figure for $type {
-            fn decode(
-                weight: &Weight,
-                elements: &Range<u64>,
-                until: u64,
-                out: &mut [Self],
-                Kept { scratch, readahead, .. }: &mut Kept,
-            ) -> Result<()> {
+            fn decode(weight: &Weight, at: &Chunk, out: &mut [Self], kept: &mut Kept) -> Result<()> {
+                let Chunk { tile, elements } = at;
                 if !weight.has_element_access() {
                     let columns = weight.rows_and_columns().1.max(1);
                     let rows = elements.start / columns..elements.end / columns;
-                    return weight.decode_rows_with(rows, out, scratch);
+                    return weight.decode_rows_with(rows, out, &mut kept.scratch);
                 }
-                let until = until.min(elements.end.max(elements.start + READAHEAD));
+                let until = tile.end.min(elements.end.max(elements.start + READAHEAD));
+                let readahead = &mut kept.readahead;
                 weight.decode_elements_buffered(elements.clone(), until, out, readahead)
             }
         })*
@@ -79,25 +73,13 @@ macro_rules! figure {
 figure!(f32 bf16 f16);
 
 impl Figure for Wide {
-    fn decode(
-        weight: &Weight,
-        elements: &Range<u64>,
-        _: u64,
-        out: &mut [Self],
-        kept: &mut Kept,
-    ) -> Result<()> {
-        weight.decode_wide(elements, &mut kept.singles, out, &mut kept.scratch)
+    fn decode(weight: &Weight, at: &Chunk, out: &mut [Self], kept: &mut Kept) -> Result<()> {
+        weight.decode_wide(&at.elements, &mut kept.singles, out, &mut kept.scratch)
     }
 }
 
 impl Figure for Bounds {
-    fn decode(
-        weight: &Weight,
-        elements: &Range<u64>,
-        _: u64,
-        out: &mut [Self],
-        kept: &mut Kept,
-    ) -> Result<()> {
-        weight.bounds(elements, &mut kept.singles, out, &mut kept.scratch)
+    fn decode(weight: &Weight, at: &Chunk, out: &mut [Self], kept: &mut Kept) -> Result<()> {
+        weight.bounds(&at.elements, &mut kept.singles, out, &mut kept.scratch)
     }
 }

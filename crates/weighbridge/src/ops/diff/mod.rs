@@ -231,12 +231,15 @@ impl<'m> Comparison<'m> {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             let job = match self.tensors[index].status {
                 Status::Identical if all && a.undecodable().is_none() => {
-                    values::Values::of_same(self.side(index, 0))
+                    values::Values::new(self.side(index, 0), None)
                 }
-                Status::Uncompared => values::Values::new(self.sides(index)),
+                Status::Uncompared => {
+                    values::Values::new(self.side(index, 0), Some(self.side(index, 1)))
+                }
                 Status::Shape if is_transposed(pair) => {
                     let Some(view) = pair.view_b.transpose() else { continue };
-                    Side::of(b, view).and_then(|b| values::Values::new([self.side(index, 0), b]))
+                    let b = Side::of(b, view);
+                    b.and_then(|b| values::Values::new(self.side(index, 0), Some(b)))
                 }
                 _ => continue,
             };
@@ -302,8 +305,8 @@ impl<'m> Comparison<'m> {
             tensor.change = Some(order::SAME_FIGURES.to_owned());
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             for ([view_a, view_b], words) in order::other_orders(pair) {
-                let sides = Side::of(a, view_a).and_then(|a| Ok([a, Side::of(b, view_b)?]));
-                if let Ok(job) = sides.and_then(values::Values::new) {
+                let sides = Side::of(a, view_a).and_then(|a| Ok((a, Side::of(b, view_b)?)));
+                if let Ok(job) = sides.and_then(|(a, b)| values::Values::new(a, Some(b))) {
                     jobs.push(job);
                     indices.push((index, words));
                 }
@@ -329,7 +332,7 @@ impl<'m> Comparison<'m> {
             (_, Ok(outcome)) => {
                 let shape = &self.pairing.pairs[index].view_a.shape;
                 tensor.set_figures(&outcome, shape);
-                self.whole.add(&outcome.stats);
+                self.whole.stats.plus(&outcome.stats);
                 if outcome.may_be_rescaled {
                     self.may_be_rescaled.push(index);
                 }

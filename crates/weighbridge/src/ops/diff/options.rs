@@ -6,7 +6,7 @@ use super::rules::FailOver;
 use crate::model::Select;
 use crate::names::Rules;
 use crate::ops::Work;
-use crate::ops::work::work_options;
+use crate::ops::work::{setters, work_options};
 
 /// Which values are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,21 +46,38 @@ pub struct DiffOptions {
 
 work_options!(DiffOptions);
 
-impl DiffOptions {
+setters! { DiffOptions:
     /// Which values are compared.
-    #[must_use]
-    pub fn values(mut self, values: Values) -> Self {
-        self.values = values;
-        self
-    }
+    values(values: Values) values = values;
 
     /// Which weights are compared. A pair counts under both of its names.
-    #[must_use]
-    pub fn select(mut self, select: Select) -> Self {
-        self.select = select;
-        self
-    }
+    select(select: Select) select = select;
 
+    /// Which matrices of B are compared transposed, by their name in A or in B.
+    transpose(matches: impl Fn(&str) -> bool + Send + Sync + 'static)
+        rules.transpose = Some(Arc::new(matches));
+
+    /// Which values count as a difference, instead of the default rule.
+    fail_over(rule: FailOver) fail_over = Some(rule);
+
+    /// Whether everything that is not the same to the bit counts as a difference.
+    exact(exact: bool) exact = exact;
+
+    /// Leave out weights that cannot be read, on either side, instead of failing for them:
+    /// [`DiffReport::skipped`] names them.
+    ///
+    /// [`DiffReport::skipped`]: super::DiffReport::skipped
+    skip_unreadable(skip: bool) skip_unreadable = skip;
+
+    /// Whether originals are encoded once more where the other side is stored in a type with an
+    /// encoder: [`DiffTensor::reencoded`] says whether that gives the stored bytes, and how its
+    /// error compares with theirs.
+    ///
+    /// [`DiffTensor::reencoded`]: super::DiffTensor::reencoded
+    reencode(reencode: bool) reencode = reencode;
+}
+
+impl DiffOptions {
     /// Renames weights of A to match B; several rules are applied one after the other.
     #[must_use]
     pub fn rename(mut self, rename: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
@@ -72,48 +89,6 @@ impl DiffOptions {
     #[must_use]
     pub fn map(mut self, a: impl Into<String>, b: impl Into<String>) -> Self {
         self.rules.map.push((a.into(), b.into()));
-        self
-    }
-
-    /// Which matrices of B are compared transposed, by their name in A or in B.
-    #[must_use]
-    pub fn transpose(mut self, matches: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        self.rules.transpose = Some(Arc::new(matches));
-        self
-    }
-
-    /// Which values count as a difference, instead of the default rule.
-    #[must_use]
-    pub fn fail_over(mut self, rule: FailOver) -> Self {
-        self.fail_over = Some(rule);
-        self
-    }
-
-    /// Whether everything that is not the same to the bit counts as a difference.
-    #[must_use]
-    pub fn exact(mut self, exact: bool) -> Self {
-        self.exact = exact;
-        self
-    }
-
-    /// Leave out weights that cannot be read, on either side, instead of failing for them:
-    /// [`DiffReport::skipped`] names them.
-    ///
-    /// [`DiffReport::skipped`]: super::DiffReport::skipped
-    #[must_use]
-    pub fn skip_unreadable(mut self, skip: bool) -> Self {
-        self.skip_unreadable = skip;
-        self
-    }
-
-    /// Whether originals are encoded once more where the other side is stored in a type with an
-    /// encoder: [`DiffTensor::reencoded`] says whether that gives the stored bytes, and how its
-    /// error compares with theirs.
-    ///
-    /// [`DiffTensor::reencoded`]: super::DiffTensor::reencoded
-    #[must_use]
-    pub fn reencode(mut self, reencode: bool) -> Self {
-        self.reencode = reencode;
         self
     }
 

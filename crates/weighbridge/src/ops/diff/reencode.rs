@@ -5,20 +5,20 @@
 //! whatever order: the other side is read in that order, and each row meets its stored bytes.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::Comparison;
-use super::figure::Kept;
+use super::figure::{Chunk, Kept};
 use super::judge::Status;
 use super::report::ReencodedSummary;
-use super::side::{Chunk, Side, SideBuffers};
+use super::side::{Side, SideBuffers};
 use super::tensor::{DiffTensor, Reencoded};
 use crate::blocks::Block;
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Weight;
-use crate::pipeline::{OrderedSum, Tiled, announce_weight, held_at_once};
+use crate::pipeline::{OrderedSum, Tiled, held_at_once};
 use crate::schemes::{Decoded, Encoder, Groups, SCHEMES, WeightEncoder};
 use crate::shape::least_common_multiple;
 use crate::source::{Slab, Source};
@@ -52,8 +52,7 @@ impl Comparison<'_> {
         let total = jobs.iter().map(|job| job.bytes_of(&(0..job.elements))).sum();
         let memory = budget.memory();
         let held = jobs.iter().map(|job| {
-            let sides = [job.original.stored, job.stored.stored];
-            (sides.into_iter().map(held_at_once).sum(), job.stored.weight.name())
+            (job.weights().into_iter().map(held_at_once).sum(), job.stored.weight.name())
         });
         work.grant_ahead(&self.models, memory.bytes, held)?;
         work.pool(memory.workers, &work.reporter(total)).run(&jobs)?;
@@ -98,7 +97,7 @@ struct Again<'m> {
     tile: u64,
     /// Elements that are encoded at once: whole rows.
     piece: u64,
-    found: Mutex<OrderedSum<Found>>,
+    found: OrderedSum<Found>,
 }
 
 /// What was found in some rows.
@@ -166,7 +165,7 @@ impl<'m> Again<'m> {
             piece: row * (PIECE / row).max(1),
             original,
             stored,
-            found: Mutex::default(),
+            found: OrderedSum::default(),
         })
     }
 
@@ -242,8 +241,7 @@ impl<'m> Again<'m> {
     }
 
     fn outcome(self) -> Reencoded {
-        let Found { blocks, identical, stored, again } =
-            self.found.into_inner().unwrap_or_else(PoisonError::into_inner).sum();
+        let Found { blocks, identical, stored, again } = self.found.sum();
         let ratio = (again > 0.0).then(|| (stored / again).sqrt());
         Reencoded {
             encoder: self.name,
@@ -262,12 +260,8 @@ impl Tiled for Again<'_> {
         self.elements.div_ceil(self.tile.max(1))
     }
 
-    fn is_sequential(&self) -> bool {
-        [&self.original, &self.stored].iter().any(|of| of.stored.is_sequential())
-    }
-
-    fn announce(&self) {
-        [&self.original, &self.stored].into_iter().for_each(|of| announce_weight(of.stored));
+    fn weights(&self) -> Vec<&Weight> {
+        vec![self.original.stored, self.stored.stored]
     }
 
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {
@@ -281,8 +275,7 @@ impl Tiled for Again<'_> {
             found.plus(&self.look_at(&tile, at..end, &rows, buffers)?);
             at = end;
         }
-        let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        all.add(index, found, Found::plus);
+        self.found.add(index, found, Found::plus);
         Ok(self.bytes_of(&tile))
     }
 }

@@ -27,19 +27,24 @@ pub enum Metric {
 }
 
 /// Every metric with its name.
-const METRICS: [(Metric, &str); 11] = [
-    (Metric::Cosine, "cosine"),
-    (Metric::MaxAbs, "max_abs"),
-    (Metric::MeanAbs, "mean_abs"),
-    (Metric::Rmse, "rmse"),
-    (Metric::Relative, "relative"),
-    (Metric::SnrDb, "snr_db"),
-    (Metric::UlpMax, "ulp_max"),
-    (Metric::NanA, "nan_a"),
-    (Metric::NanB, "nan_b"),
-    (Metric::InfA, "inf_a"),
-    (Metric::InfB, "inf_b"),
+const METRICS: [(Metric, &str, fn(&DiffTensor) -> Option<f64>); 11] = [
+    (Metric::Cosine, "cosine", |tensor| tensor.cosine),
+    (Metric::MaxAbs, "max_abs", |tensor| tensor.max_abs),
+    (Metric::MeanAbs, "mean_abs", |tensor| tensor.mean_abs),
+    (Metric::Rmse, "rmse", |tensor| tensor.rmse),
+    (Metric::Relative, "relative", |tensor| tensor.relative),
+    (Metric::SnrDb, "snr_db", |tensor| tensor.snr_db),
+    (Metric::UlpMax, "ulp_max", |tensor| count(tensor.ulp_max)),
+    (Metric::NanA, "nan_a", |tensor| count(tensor.nan_a)),
+    (Metric::NanB, "nan_b", |tensor| count(tensor.nan_b)),
+    (Metric::InfA, "inf_a", |tensor| count(tensor.inf_a)),
+    (Metric::InfB, "inf_b", |tensor| count(tensor.inf_b)),
 ];
+
+#[allow(clippy::cast_precision_loss)] // For comparing only.
+fn count(value: Option<u64>) -> Option<f64> {
+    value.map(|value| value as f64)
+}
 
 impl Metric {
     /// The metrics that measure how far apart two sides are.
@@ -67,22 +72,8 @@ impl Metric {
 
     /// The figure of a pair; `None` if it was not computed.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)] // For comparing only.
     pub fn of(self, tensor: &DiffTensor) -> Option<f64> {
-        let count = |value: Option<u64>| value.map(|value| value as f64);
-        match self {
-            Self::Cosine => tensor.cosine,
-            Self::MaxAbs => tensor.max_abs,
-            Self::MeanAbs => tensor.mean_abs,
-            Self::Rmse => tensor.rmse,
-            Self::Relative => tensor.relative,
-            Self::SnrDb => tensor.snr_db,
-            Self::UlpMax => count(tensor.ulp_max),
-            Self::NanA => count(tensor.nan_a),
-            Self::NanB => count(tensor.nan_b),
-            Self::InfA => count(tensor.inf_a),
-            Self::InfB => count(tensor.inf_b),
-        }
+        METRICS.iter().find(|row| row.0 == self).and_then(|row| (row.2)(tensor))
     }
 
     /// How bad a figure is, so that the worst is the greatest.

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::figure::{Figure, Kept, READAHEAD};
-use crate::bounds::Candidates;
+use super::figure::{Chunk, Figure, Kept, READAHEAD};
 use crate::error::{Error, Result};
 use crate::model::Weight;
 use crate::names::View;
@@ -17,20 +16,6 @@ pub(super) struct Side<'m> {
     /// Whether a tile is decoded as a whole, because any part of it costs as much; see
     /// [`Weight::unit`].
     pub(super) unit: Option<u64>,
-}
-
-/// Elements of a tile that are worked on at once.
-#[derive(Clone, Debug)]
-pub(super) struct Chunk {
-    pub(super) tile: Range<u64>,
-    pub(super) elements: Range<u64>,
-}
-
-impl Chunk {
-    /// A tile as a whole.
-    pub(super) fn whole(tile: Range<u64>) -> Self {
-        Self { elements: tile.clone(), tile }
-    }
 }
 
 /// A worker's buffers for one side.
@@ -65,33 +50,20 @@ impl<'m> Side<'m> {
     /// The numbers of a chunk.
     pub(super) fn read<'s, T: Figure>(
         &self,
-        Chunk { tile, elements: part }: &Chunk,
-        buffers: &'s mut SideBuffers<T>,
+        at: &Chunk,
+        SideBuffers { numbers, decoded }: &'s mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<&'s [T]> {
-        let wanted = if self.unit.is_some() { tile } else { part };
-        if buffers.decoded != *wanted {
-            buffers.decoded = 0..0;
-            buffers.numbers.resize(to_len(wanted)?, T::default());
-            T::decode(&self.weight, wanted, tile.end, &mut buffers.numbers, kept)?;
-            buffers.decoded = wanted.clone();
+        let whole = self.unit.map(|_| Chunk::whole(at.tile.clone()));
+        let wanted = whole.as_ref().unwrap_or(at);
+        if *decoded != wanted.elements {
+            *decoded = 0..0;
+            numbers.resize(to_len(&wanted.elements)?, T::default());
+            T::decode(&self.weight, wanted, numbers, kept)?;
+            *decoded = wanted.elements.clone();
         }
-        let before = to_len(&(wanted.start..part.start))?;
-        Ok(&buffers.numbers[before..before + to_len(part)?])
-    }
-
-    /// How many candidates lie outside the bounds of some elements; `None` where that must be asked
-    /// of the bounds.
-    pub(super) fn count_outside(
-        &self,
-        elements: &Range<u64>,
-        candidates: Candidates<'_>,
-        kept: &mut Kept,
-    ) -> Result<Option<u64>> {
-        match self.unit {
-            None => kept.count_outside(&self.weight, elements.clone(), candidates),
-            Some(_) => Ok(None),
-        }
+        let before = to_len(&(wanted.elements.start..at.elements.start))?;
+        Ok(&numbers[before..before + to_len(&at.elements)?])
     }
 
     /// Bytes that a worker needs for a tile of this side: numbers and the stored bytes.

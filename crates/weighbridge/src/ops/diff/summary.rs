@@ -4,7 +4,7 @@ use super::judge::Status;
 use super::report::{DiffSummary, Worst, WorstTensor};
 use super::rules::{FailOver, Metric};
 use super::tensor::DiffTensor;
-use crate::compare::{Statistics, cosine};
+use crate::compare::Statistics;
 
 /// The cosine below which pairs are counted, where no rule names one.
 const LOW_COSINE: f64 = 0.999;
@@ -15,45 +15,32 @@ const WORST: usize = 5;
 /// Sums over all pairs.
 #[derive(Default)]
 pub(super) struct Whole {
-    products: f64,
-    squares_a: f64,
-    squares_b: f64,
-    squares: f64,
-    both: u64,
+    pub(super) stats: Statistics,
     /// Whether some pairs have the same bytes and were not decoded.
     has_unknown: bool,
 }
 
 impl Whole {
-    pub(super) fn add(&mut self, stats: &Statistics) {
-        self.products += stats.products;
-        self.squares_a += stats.squares_a;
-        self.squares_b += stats.squares_b;
-        self.squares += stats.squares;
-        self.both += stats.both;
-    }
-
     /// A pair whose bytes are the same.
     pub(super) fn add_same(&mut self, elements: u64) {
-        self.both += elements;
+        self.stats.both += elements;
         self.has_unknown = true;
     }
 
     fn cosine(&self) -> Option<f64> {
-        match (self.has_unknown, self.squares == 0.0) {
+        match (self.has_unknown, self.stats.squares == 0.0) {
             // Everything is the same, whatever it is.
             (true, true) => Some(1.0),
             // Weights that cannot be decoded are the same to the byte, others differ.
-            _ if self.both == 0 => None,
-            _ => Some(cosine(self.products, self.squares_a, self.squares_b)),
+            _ if self.stats.both == 0 => None,
+            _ => Some(self.stats.cosine()),
         }
         .filter(|value| value.is_finite())
     }
 
-    #[allow(clippy::cast_precision_loss)] // Counts of elements stay below 2^53.
     fn rmse(&self) -> Option<f64> {
-        let mean = (self.both > 0).then(|| self.squares / self.both as f64);
-        mean.map(f64::sqrt).filter(|value| value.is_finite())
+        let rmse = (self.stats.both > 0).then(|| self.stats.root_mean_square());
+        rmse.filter(|value| value.is_finite())
     }
 }
 

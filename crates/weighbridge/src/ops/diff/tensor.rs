@@ -1,82 +1,79 @@
 //! The report on a pair. The field names are the JSON contract.
 
-use serde::Serialize;
-
 use super::judge::Status;
 use super::values::Outcome;
 use crate::compare::{NonFinite, Place};
 use crate::model::Weight;
 use crate::names::Pair;
+use crate::ops::inspect::bits_per_weight;
+use crate::ops::reports::reports;
+use crate::shape::coordinates;
 
-/// How two weights compare.
-#[derive(Debug, Default, Serialize)]
-#[allow(missing_docs)] // Each field is described in the guide's JSON section.
-#[non_exhaustive]
-pub struct DiffTensor {
-    pub name_a: String,
-    pub name_b: String,
-    pub shape_a: Vec<u64>,
-    pub shape_b: Vec<u64>,
-    pub scheme_a: &'static str,
-    pub scheme_b: &'static str,
-    pub variant_a: String,
-    pub variant_b: String,
-    pub bits_a: Option<f64>,
-    pub bits_b: Option<f64>,
-    pub transform: Option<String>,
-    pub elements: u64,
-    pub identical: Option<u64>,
-    pub max_abs: Option<f64>,
-    pub max_abs_index: Option<u64>,
-    pub mean_abs: Option<f64>,
-    pub rmse: Option<f64>,
-    pub relative: Option<f64>,
-    pub snr_db: Option<f64>,
-    pub cosine: Option<f64>,
-    pub ulp_max: Option<u64>,
-    pub ulp_type: Option<&'static str>,
-    pub nan_a: Option<u64>,
-    pub nan_b: Option<u64>,
-    pub inf_a: Option<u64>,
-    pub inf_b: Option<u64>,
-    pub unlike: Option<u64>,
-    pub mean_a: Option<f64>,
-    pub mean_b: Option<f64>,
-    pub std_a: Option<f64>,
-    pub std_b: Option<f64>,
-    pub bound: Option<&'static str>,
-    pub outside: Option<u64>,
-    pub outside_rows: Option<u64>,
-    pub places: Vec<DiffPlace>,
-    pub change: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reencoded: Option<Reencoded>,
-    pub status: Status,
-    pub failed: bool,
-    pub message: Option<String>,
-}
+reports! {
+    /// How two weights compare.
+    #[derive(Default)]
+    pub struct DiffTensor {
+        pub name_a: String,
+        pub name_b: String,
+        pub shape_a: Vec<u64>,
+        pub shape_b: Vec<u64>,
+        pub scheme_a: &'static str,
+        pub scheme_b: &'static str,
+        pub variant_a: String,
+        pub variant_b: String,
+        pub bits_a: Option<f64>,
+        pub bits_b: Option<f64>,
+        pub transform: Option<String>,
+        pub elements: u64,
+        pub identical: Option<u64>,
+        pub max_abs: Option<f64>,
+        pub max_abs_index: Option<u64>,
+        pub mean_abs: Option<f64>,
+        pub rmse: Option<f64>,
+        pub relative: Option<f64>,
+        pub snr_db: Option<f64>,
+        pub cosine: Option<f64>,
+        pub ulp_max: Option<u64>,
+        pub ulp_type: Option<&'static str>,
+        pub nan_a: Option<u64>,
+        pub nan_b: Option<u64>,
+        pub inf_a: Option<u64>,
+        pub inf_b: Option<u64>,
+        pub unlike: Option<u64>,
+        pub mean_a: Option<f64>,
+        pub mean_b: Option<f64>,
+        pub std_a: Option<f64>,
+        pub std_b: Option<f64>,
+        pub bound: Option<&'static str>,
+        pub outside: Option<u64>,
+        pub outside_rows: Option<u64>,
+        pub places: Vec<DiffPlace>,
+        pub change: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub reencoded: Option<Reencoded>,
+        pub status: Status,
+        pub failed: bool,
+        pub message: Option<String>,
+    }
 
-/// An element that the other side does not explain.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)] // Each field is described in the guide's JSON section.
-#[non_exhaustive]
-pub struct DiffPlace {
-    pub index: Vec<u64>,
-    pub a: Option<f64>,
-    pub b: Option<f64>,
-    pub half_gaps: Option<f64>,
-}
+    /// An element that the other side does not explain.
+    #[derive(Clone)]
+    pub struct DiffPlace {
+        pub index: Vec<u64>,
+        pub a: Option<f64>,
+        pub b: Option<f64>,
+        pub half_gaps: Option<f64>,
+    }
 
-/// What came of encoding the original once more.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)] // Each field is described in the guide's JSON section.
-#[non_exhaustive]
-pub struct Reencoded {
-    pub encoder: &'static str,
-    pub side: &'static str,
-    pub identical_blocks: u64,
-    pub blocks: u64,
-    pub error_ratio: Option<f64>,
+    /// What came of encoding the original once more.
+    #[derive(Clone, Copy, PartialEq)]
+    pub struct Reencoded {
+        pub encoder: &'static str,
+        pub side: &'static str,
+        pub identical_blocks: u64,
+        pub blocks: u64,
+        pub error_ratio: Option<f64>,
+    }
 }
 
 impl DiffTensor {
@@ -91,8 +88,8 @@ impl DiffTensor {
             scheme_b: b.scheme(),
             variant_a: a.variant().to_owned(),
             variant_b: b.variant().to_owned(),
-            bits_a: bits(a),
-            bits_b: bits(b),
+            bits_a: bits_per_weight(a.stored_bytes(), a.elements()),
+            bits_b: bits_per_weight(b.stored_bytes(), b.elements()),
             transform: pair.transform.clone(),
             elements: crate::catalog::element_count(&pair.view_a.shape).unwrap_or(0),
             ..Self::default()
@@ -102,10 +99,7 @@ impl DiffTensor {
     /// Sets the figures of a pair with the same bytes.
     pub(super) fn set_same(&mut self, non_finite: Option<NonFinite>) {
         self.status = Status::Identical;
-        (self.nan_a, self.inf_a) = (
-            non_finite.map(|non_finite| non_finite.nan),
-            non_finite.map(|non_finite| non_finite.infinite),
-        );
+        (self.nan_a, self.inf_a) = non_finite.map(|found| (found.nan, found.infinite)).unzip();
         (self.nan_b, self.inf_b) = (self.nan_a, self.inf_a);
         self.identical = Some(self.elements);
         let zero = Some(0.0);
@@ -175,26 +169,4 @@ impl DiffPlace {
             half_gaps: place.times.and_then(finite),
         }
     }
-}
-
-/// The coordinates of an element, from its index in row-major order.
-pub(super) fn coordinates(mut index: u64, shape: &[u64]) -> Vec<u64> {
-    let mut all: Vec<u64> = shape
-        .iter()
-        .rev()
-        .map(|&side| {
-            let at = index % side.max(1);
-            index /= side.max(1);
-            at
-        })
-        .collect();
-    all.reverse();
-    all
-}
-
-/// Stored bits for each logical element.
-#[allow(clippy::cast_precision_loss)] // A ratio for people.
-fn bits(weight: &Weight) -> Option<f64> {
-    let elements = weight.elements();
-    (elements > 0).then(|| weight.stored_bytes() as f64 * 8.0 / elements as f64)
 }

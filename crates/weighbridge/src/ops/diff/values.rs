@@ -1,23 +1,24 @@
 //! Compares the numbers of two weights, tile by tile.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use half::{bf16, f16};
 
-use super::figure::{Figure, Kept};
+use super::figure::{Chunk, Figure, Kept};
 use super::judge::{Judge, Status, settle_rows};
 use super::piece::Piece;
 use super::precision::{Precision, Rounding};
-use super::side::{Chunk, Side, SideBuffers};
+use super::side::{Side, SideBuffers};
 use crate::bounds::{Bounds, Candidates};
 use crate::compare::{
-    Coarse, Outside, PIECE, Place, ROUNDING, Statistics, Wide, measure, one_by_one, steps, steps_in,
+    Outside, PIECE, Place, ROUNDING, Statistics, Wide, measure, one_by_one, steps, steps_in,
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::pipeline::{OrderedSum, Tiled, Tiling, announce_weight, chunks, held_at_once};
+use crate::model::Weight;
+use crate::pipeline::{OrderedSum, Tiled, Tiling, chunks, held_at_once, share_of};
 use crate::simd;
 
 /// Two weights whose numbers are compared.
@@ -37,10 +38,13 @@ pub(super) struct Values<'m> {
     most_steps_found: AtomicU64,
     /// The largest difference found so far, as bits, which sort as the differences do.
     largest: AtomicU64,
-    found: Mutex<OrderedSum<Found>>,
-    error: Mutex<Option<Error>>,
-    failed: AtomicBool,
+    found: OrderedSum<Found>,
+    /// Why the comparison failed.
+    error: OnceLock<Error>,
 }
+
+/// Something of both sides.
+type Two<T> = [T; 2];
 
 /// What was found in some tiles.
 #[derive(Clone, Debug, Default)]
@@ -84,12 +88,12 @@ impl Outcome {
 /// What a worker keeps of both sides from one tile to the next.
 #[derive(Default)]
 pub(super) struct Buffers {
-    kept: [Kept; 2],
-    singles: [SideBuffers<f32>; 2],
-    wide: [SideBuffers<Wide>; 2],
-    bf16: [SideBuffers<bf16>; 2],
-    f16: [SideBuffers<f16>; 2],
-    bounds: [SideBuffers<Bounds>; 2],
+    kept: Two<Kept>,
+    singles: Two<SideBuffers<f32>>,
+    wide: Two<SideBuffers<Wide>>,
+    bf16: Two<SideBuffers<bf16>>,
+    f16: Two<SideBuffers<f16>>,
+    bounds: Two<SideBuffers<Bounds>>,
 }
 
 impl Buffers {
@@ -104,47 +108,34 @@ impl Buffers {
 }
 
 impl<'m> Values<'m> {
-    /// Compares two sides of the same shape.
-    pub(super) fn new([a, b]: [Side<'m>; 2]) -> Result<Self> {
-        let tiling = Tiling::of_pair(a.elements(), &a.weight, &b.weight);
+    /// Compares two sides of the same shape; without `b`, the other side has the bytes of `a`.
+    pub(super) fn new(a: Side<'m>, b: Option<Side<'m>>) -> Result<Self> {
+        let other = b.as_ref().unwrap_or(&a);
+        let tiling = Tiling::of_pair(a.elements(), &a.weight, &other.weight);
+        let precision = Precision::of(a.stored, other.stored);
+        let (judge, row) = (Judge::of(a.stored, other.stored), a.view.row_len().max(1));
+        let sides: Vec<Side<'m>> = std::iter::once(a).chain(b).collect();
         if tiling.tiles() > 0 {
-            a.check_memory(&tiling.tile(0))?;
-            b.check_memory(&tiling.tile(0))?;
+            sides.iter().try_for_each(|side| side.check_memory(&tiling.tile(0)))?;
         }
-        let (precision, judge) = (Precision::of(a.stored, b.stored), Judge::of(a.stored, b.stored));
-        Ok(Self::of(vec![a, b], tiling, precision, judge))
-    }
-
-    /// Takes the statistics of one side, if the other has the same bytes.
-    pub(super) fn of_same(a: Side<'m>) -> Result<Self> {
-        let tiling = Tiling::of_pair(a.elements(), &a.weight, &a.weight);
-        if tiling.tiles() > 0 {
-            a.check_memory(&tiling.tile(0))?;
-        }
-        let precision = Precision::of(a.stored, a.stored);
-        Ok(Self::of(vec![a], tiling, precision, Judge::Exact))
-    }
-
-    fn of(sides: Vec<Side<'m>>, tiling: Tiling, precision: Precision, judge: Judge) -> Self {
         let bytes = sides.iter().map(|side| {
             let share = side.elements().min(side.stored.elements());
             share_of(side.stored.stored_bytes(), share, side.stored.elements())
         });
-        Self {
+        Ok(Self {
             tiling,
             precision,
             judge,
-            row: sides.iter().map(|side| side.view.row_len()).next().unwrap_or(1).max(1),
+            row,
             stored_bytes: bytes.sum(),
             elements: sides.iter().map(Side::elements).max().unwrap_or(0),
             sides,
             possible: [(); 2].map(|()| AtomicBool::new(true)),
             most_steps_found: AtomicU64::new(0),
             largest: AtomicU64::new(0),
-            found: Mutex::default(),
-            error: Mutex::default(),
-            failed: AtomicBool::new(false),
-        }
+            found: OrderedSum::default(),
+            error: OnceLock::new(),
+        })
     }
 
     /// Bytes that have to be held at once while it is read over a network, and its name.
@@ -169,11 +160,8 @@ impl<'m> Values<'m> {
 
     /// What was found, or why the comparison failed.
     pub(super) fn outcome(self) -> Result<Outcome> {
-        if let Some(error) = self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
-        }
-        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let Found { mut stats, mut outside } = found.sum();
+        self.error.into_inner().map_or(Ok(()), Err)?;
+        let Found { mut stats, mut outside } = self.found.sum();
         for (unrounded, rounding) in stats.unrounded.iter_mut().zip(self.precision.roundings) {
             *unrounded |= rounding.is_none();
         }
@@ -194,11 +182,11 @@ impl<'m> Values<'m> {
             };
             for index in 0..2 {
                 if let Some(rounding) = self.precision.roundings[index] {
+                    let may_be = &self.possible[index];
                     stats.unrounded[index] = stats.unrounded[index]
-                        && !self.is_rounded_by_its_scheme(buffers, &at, rounding, index)?;
-                    if stats.unrounded[index] {
-                        self.possible[index].store(false, Ordering::Relaxed);
-                    }
+                        && !(may_be.load(Ordering::Relaxed)
+                            && self.is_rounded_by(rounding, &at, buffers)?);
+                    may_be.fetch_and(!stats.unrounded[index], Ordering::Relaxed);
                 }
             }
             all.plus(&Found { stats, outside });
@@ -207,13 +195,8 @@ impl<'m> Values<'m> {
     }
 
     fn compare_singles(&self, buffers: &mut Buffers, at: &Chunk) -> Result<Found> {
-        let Buffers { kept: [kept_a, kept_b], singles, bounds, .. } = buffers;
-        let [buffers_a, buffers_b] = singles;
-        let a = self.sides[0].read(at, buffers_a, kept_a)?;
-        let b = match self.sides.get(1) {
-            None => a,
-            Some(side) => side.read(at, buffers_b, kept_b)?,
-        };
+        let Buffers { kept, singles, bounds, .. } = buffers;
+        let [a, b] = self.both(at, singles, kept)?;
         let (level, first) = (simd::level(), at.elements.start);
         let pieces =
             || (0..).map(|index| index * PIECE as u64).zip(a.chunks(PIECE).zip(b.chunks(PIECE)));
@@ -235,16 +218,14 @@ impl<'m> Values<'m> {
         // What is the same, rounded or not, needs no bounds; and none are made to find that nothing
         // lies outside them.
         let needs_bounds = measured.iter().any(|(_, is_same)| !is_same)
-            && !self.are_inside([a, b], &at.elements, &mut [&mut *kept_a, &mut *kept_b])?;
-        let [bounds_a, bounds_b] = bounds;
-        let bounds = match needs_bounds {
-            true => [
-                self.read_bounds(0, at, bounds_a, kept_a)?,
-                self.read_bounds(1, at, bounds_b, kept_b)?,
-            ],
-            false => [&[][..]; 2],
-        };
-        let mut found = Found::default();
+            && !self.are_inside([a, b], &at.elements, kept)?;
+        let mut here = [&[][..]; 2];
+        for (index, (side, buffers)) in self.sides.iter().zip(bounds).enumerate() {
+            if needs_bounds && self.judge.needs_bounds(index) {
+                here[index] = side.read(at, buffers, &mut kept[index])?;
+            }
+        }
+        let (bounds, mut found) = (here, Found::default());
         for ((before, (a, b)), (piece, is_same)) in pieces().zip(measured) {
             if !is_same {
                 let here = bounds.map(|bounds| part(bounds, before, a.len()));
@@ -260,31 +241,32 @@ impl<'m> Values<'m> {
     /// Whether all originals are known to lie within their bounds, and no row was lost.
     fn are_inside(
         &self,
-        values: [&[f32]; 2],
-        area: &Range<u64>,
-        kept: &mut [&mut Kept; 2],
+        values: Two<&[f32]>,
+        at: &Range<u64>,
+        kept: &mut Two<Kept>,
     ) -> Result<bool> {
         let Judge::Original { bounded, rounded, .. } = self.judge else { return Ok(false) };
-        let Some(side) = self.sides.get(bounded) else { return Ok(false) };
+        // Where a tile is decoded as a whole, that is asked of the bounds.
+        let side = self.sides.get(bounded).filter(|side| side.unit.is_none());
+        let Some(side) = side else { return Ok(false) };
         let (stored, originals) = (values[bounded], values[1 - bounded]);
         let candidates = Candidates { stored, originals, share: rounded + ROUNDING };
-        let outside = side.count_outside(area, candidates, kept[bounded])?;
-        let whole = Piece { values, bounds: [&[]; 2], row: self.row, first: area.start };
+        let Kept { scratch, readahead, .. } = &mut kept[bounded];
+        let outside = side.weight.count_outside(at.clone(), candidates, (scratch, readahead))?;
+        let whole = Piece { values, bounds: [&[]; 2], row: self.row, first: at.start };
         Ok(outside == Some(0) && !whole.has_lost_rows())
     }
 
-    /// The bounds of a side, where they are needed.
-    fn read_bounds<'s>(
+    /// The numbers of both sides; twice those of the one, if there is one.
+    fn both<'s, T: Figure>(
         &self,
-        side: usize,
         at: &Chunk,
-        buffers: &'s mut SideBuffers<Bounds>,
-        kept: &mut Kept,
-    ) -> Result<&'s [Bounds]> {
-        match self.sides.get(side).filter(|_| self.judge.needs_bounds(side)) {
-            Some(side) => side.read(at, buffers, kept),
-            None => Ok(&[]),
-        }
+        [buffers_a, buffers_b]: &'s mut Two<SideBuffers<T>>,
+        [kept_a, kept_b]: &mut Two<Kept>,
+    ) -> Result<Two<&'s [T]>> {
+        let a = self.sides[0].read(at, buffers_a, kept_a)?;
+        let b = self.sides.get(1).map(|side| side.read(at, buffers_b, kept_b)).transpose()?;
+        Ok([a, b.unwrap_or(a)])
     }
 
     /// Counts steps and checks roundings in f32, if that can still change the result.
@@ -313,12 +295,7 @@ impl<'m> Values<'m> {
     }
 
     fn compare_wide(&self, buffers: &mut Buffers, at: &Chunk) -> Result<Found> {
-        let Buffers { kept: [kept_a, kept_b], wide: [buffers_a, buffers_b], .. } = buffers;
-        let a = self.sides[0].read(at, buffers_a, kept_a)?;
-        let b = match self.sides.get(1) {
-            None => a,
-            Some(side) => side.read(at, buffers_b, kept_b)?,
-        };
+        let [a, b] = self.both(at, &mut buffers.wide, &mut buffers.kept)?;
         let (mut stats, mut outside) = (Statistics::default(), Outside::default());
         let first = at.elements.start;
         for (at, (a, b)) in (0..).zip(a.iter().zip(b)).filter(|(_, (a, b))| !a.is_same(**b)) {
@@ -348,44 +325,20 @@ impl<'m> Values<'m> {
     }
 
     /// Whether a side, decoded to the type of the other side, equals it exactly.
-    fn is_rounded_by_its_scheme(
-        &self,
-        buffers: &mut Buffers,
-        at: &Chunk,
-        rounding: Rounding,
-        index: usize,
-    ) -> Result<bool> {
-        let is_seen_as_it_is =
-            self.sides.get(rounding.from).is_some_and(|side| !side.view.changes_values());
-        if !rounding.by_scheme || !is_seen_as_it_is || !self.possible[index].load(Ordering::Relaxed)
-        {
-            return Ok(false);
-        }
-        Ok(self.in_type(buffers, at, rounding.to)?.1)
+    fn is_rounded_by(&self, rounding: Rounding, at: &Chunk, buffers: &mut Buffers) -> Result<bool> {
+        let side = self.sides.get(rounding.from).filter(|_| rounding.by_scheme);
+        let is_seen_as_it_is = side.is_some_and(|side| !side.view.changes_values());
+        Ok(is_seen_as_it_is && self.in_type(buffers, at, rounding.to)?.1)
     }
 
     /// Decodes both sides to a type: the most steps between them, and whether they are the same.
     fn in_type(&self, buffers: &mut Buffers, at: &Chunk, dtype: DType) -> Result<(u64, bool)> {
         let Buffers { kept, singles, bf16, f16, .. } = buffers;
         match dtype {
-            DType::BF16 => self.decoded(bf16, at, kept),
-            DType::F16 => self.decoded(f16, at, kept),
-            _ => self.decoded(singles, at, kept),
+            DType::BF16 => self.both(at, bf16, kept).map(|[a, b]| steps_in(a, b)),
+            DType::F16 => self.both(at, f16, kept).map(|[a, b]| steps_in(a, b)),
+            _ => self.both(at, singles, kept).map(|[a, b]| steps_in(a, b)),
         }
-    }
-
-    fn decoded<T: Figure + Coarse>(
-        &self,
-        [buffers_a, buffers_b]: &mut [SideBuffers<T>; 2],
-        at: &Chunk,
-        [kept_a, kept_b]: &mut [Kept; 2],
-    ) -> Result<(u64, bool)> {
-        let a = self.sides[0].read(at, buffers_a, kept_a)?;
-        let b = match self.sides.get(1) {
-            None => a,
-            Some(side) => side.read(at, buffers_b, kept_b)?,
-        };
-        Ok(steps_in(a, b))
     }
 }
 
@@ -422,12 +375,6 @@ fn double_steps(a: f64, b: f64) -> u64 {
     if a.is_finite() && b.is_finite() { place(a).abs_diff(place(b)) } else { 0 }
 }
 
-/// The share of `bytes` that `part` of `whole` things take.
-fn share_of(bytes: u64, part: u64, whole: u64) -> u64 {
-    let share = u128::from(bytes) * u128::from(part) / u128::from(whole.max(1));
-    u64::try_from(share).unwrap_or(u64::MAX)
-}
-
 impl Tiled for Values<'_> {
     type Buffers = Buffers;
 
@@ -435,30 +382,19 @@ impl Tiled for Values<'_> {
         self.tiling.tiles()
     }
 
-    fn is_sequential(&self) -> bool {
-        self.sides.iter().any(|side| side.stored.is_sequential())
+    fn weights(&self) -> Vec<&Weight> {
+        self.sides.iter().map(|side| side.stored).collect()
     }
 
     fn is_settled(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
-    }
-
-    fn announce(&self) {
-        self.sides.iter().for_each(|side| announce_weight(side.stored));
+        self.error.get().is_some()
     }
 
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {
         let tile = self.tiling.tile(index);
         match self.compare(buffers, &tile) {
-            Ok(here) => {
-                let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-                found.add(index, here, Found::plus);
-            }
-            Err(error) => {
-                let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-                first.get_or_insert(error);
-                self.failed.store(true, Ordering::Relaxed);
-            }
+            Ok(here) => self.found.add(index, here, Found::plus),
+            Err(error) => drop(self.error.set(error)),
         }
         Ok(share_of(self.stored_bytes, tile.end - tile.start, self.elements))
     }

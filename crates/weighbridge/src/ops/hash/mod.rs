@@ -20,7 +20,7 @@ mod values;
 
 pub use report::{HashOptions, HashReport, HashedPart, HashedWeight};
 
-use super::refusals::{Needed, readable};
+use super::refusals::readable;
 use encoding::Part;
 use stored::StoredPart;
 use values::Values;
@@ -30,8 +30,8 @@ pub fn hash(model: &Model, options: &HashOptions) -> Result<HashReport> {
     // A weight's handle, its hash, those of its parts, and its lines in the report.
     let each = (4 * size_of::<HashedWeight>() + 2 * size_of::<StoredPart<'_>>() + 300) as u64;
     model.check_list(each, 4, "the list of hashes")?;
-    let needed = if options.values { Needed::Numbers } else { Needed::Bytes };
-    let (weights, skipped) = readable(model, &options.select, needed, options.skip_unreadable)?;
+    let (select, skip) = (&options.select, options.skip_unreadable);
+    let (weights, skipped) = readable(model, select, options.values, skip)?;
     model.will_need_all();
     let (bytes, tensors) = match options.values {
         true => hash_values(&weights, options)?,

@@ -1,8 +1,7 @@
 //! The options and the result of hashing a model.
 
-use serde::Serialize;
-
 use crate::model::Select;
+use crate::ops::reports::reports;
 use crate::ops::work::{setters, work_options};
 use crate::ops::{Dropped, Work};
 
@@ -42,48 +41,41 @@ setters! { HashOptions:
     skip_unreadable(skip: bool) skip_unreadable = skip;
 }
 
-/// The hash of a model. The field names are the JSON contract.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-#[allow(missing_docs)] // Each field is described in the guide.
-pub struct HashReport {
-    pub path: String,
-    pub hash: String,
-    /// What was hashed: `stored` or `values`.
-    pub of: &'static str,
-    /// The version of what a hash is made of.
-    pub encoding: u32,
-    pub weights: u64,
-    /// Bytes that were hashed.
-    pub bytes: u64,
-    pub skipped: Vec<Dropped>,
-    pub notes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tensors: Option<Vec<HashedWeight>>,
-}
+reports! {
+    /// The hash of a model. The field names are the JSON contract.
+    pub struct HashReport {
+        pub path: String,
+        pub hash: String,
+        /// What was hashed: `stored` or `values`.
+        pub of: &'static str,
+        /// The version of what a hash is made of.
+        pub encoding: u32,
+        pub weights: u64,
+        /// Bytes that were hashed.
+        pub bytes: u64,
+        pub skipped: Vec<Dropped>,
+        pub notes: Vec<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub tensors: Option<Vec<HashedWeight>>,
+    }
 
-/// The hash of a weight.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-#[allow(missing_docs)]
-pub struct HashedWeight {
-    pub name: String,
-    pub hash: String,
-    pub shape: Vec<u64>,
-    /// The stored tensors that were hashed; absent where values were.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parts: Option<Vec<HashedPart>>,
-}
+    /// The hash of a weight.
+    pub struct HashedWeight {
+        pub name: String,
+        pub hash: String,
+        pub shape: Vec<u64>,
+        /// The stored tensors that were hashed; absent where values were.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub parts: Option<Vec<HashedPart>>,
+    }
 
-/// The hash of the bytes of a stored tensor.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-#[allow(missing_docs)]
-pub struct HashedPart {
-    pub name: String,
-    pub role: &'static str,
-    pub dtype: String,
-    pub shape: Vec<u64>,
-    pub bytes: u64,
-    pub hash: String,
+    /// The hash of the bytes of a stored tensor.
+    pub struct HashedPart {
+        pub name: String,
+        pub role: &'static str,
+        pub dtype: String,
+        pub shape: Vec<u64>,
+        pub bytes: u64,
+        pub hash: String,
+    }
 }

@@ -6,7 +6,7 @@
 //! at either end, less than a chunk, is hashed with the end of the neighbour. The result is what one
 //! thread would have found from front to back.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use blake3::hazmat::{
     ChainingValue, HasherExt as _, Mode, merge_subtrees_non_root, merge_subtrees_root,
@@ -14,20 +14,19 @@ use blake3::hazmat::{
 use blake3::{CHUNK_LEN, Hash, Hasher};
 
 use crate::pipeline::OrderedSum;
-use crate::stop::lock;
 
 /// The hash of a number of stretches.
 pub(super) struct TreeHash {
     stretches: u64,
     /// The hash of the only stretch.
     only: OnceLock<Hash>,
-    tree: Mutex<OrderedSum<Tree, Stretch>>,
+    tree: OrderedSum<Tree, Stretch>,
 }
 
 impl TreeHash {
     /// For so many stretches, none of which is empty.
     pub(super) fn new(stretches: u64) -> Self {
-        Self { stretches, only: OnceLock::new(), tree: Mutex::default() }
+        Self { stretches, only: OnceLock::new(), tree: OrderedSum::default() }
     }
 
     /// Takes stretch `index`, which begins at that byte.
@@ -36,15 +35,12 @@ impl TreeHash {
             self.only.get_or_init(|| blake3::hash(bytes));
             return;
         }
-        let stretch = Stretch::of(start, bytes);
-        let mut tree = lock(&self.tree);
-        tree.add(index, stretch, Tree::append);
+        self.tree.add(index, Stretch::of(start, bytes), Tree::append);
     }
 
     /// The hash, once all stretches are there.
     pub(super) fn finish(self) -> Hash {
-        let tree = self.tree.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.only.into_inner().unwrap_or_else(|| tree.sum().root())
+        self.only.into_inner().unwrap_or_else(|| self.tree.sum().root())
     }
 }
 

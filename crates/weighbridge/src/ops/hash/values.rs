@@ -4,7 +4,7 @@ use super::tree::TreeHash;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Scratch, Weight};
-use crate::pipeline::{Action, Cut, Tiled, announce_weight, check_memory};
+use crate::pipeline::{Action, Cut, Tiled, check_memory};
 
 /// The one NaN that stands for all: their signs and payloads are not promised.
 const NAN: u32 = 0x7fc0_0000;
@@ -49,12 +49,8 @@ impl Tiled for Values<'_> {
         if self.weight.is_empty() { 0 } else { self.cut.tiles() }
     }
 
-    fn is_sequential(&self) -> bool {
-        self.weight.is_sequential()
-    }
-
-    fn announce(&self) {
-        announce_weight(self.weight);
+    fn weights(&self) -> Vec<&Weight> {
+        vec![self.weight]
     }
 
     fn tile(&self, Buffers { scratch, numbers }: &mut Buffers, tile: u64) -> Result<u64> {

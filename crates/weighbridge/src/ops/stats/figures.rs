@@ -6,6 +6,8 @@ use super::gauge::Rows;
 use super::histogram::Histogram;
 use super::sample::rank_error;
 use super::tally::{NAMED, Tally};
+use crate::ops::reports::reports;
+use crate::shape::coordinates;
 
 /// The shares whose quantiles are given, in percent.
 const QUANTILES: [(&str, f64); 7] =
@@ -24,6 +26,7 @@ const FEW_ROWS: u64 = 8;
 const BARS: usize = 16;
 
 /// What does not depend on the order of the tiles.
+#[derive(Default)]
 pub(super) struct Whole {
     /// The numbers, or an even sample of them.
     pub(super) numbers: Histogram,
@@ -43,41 +46,41 @@ impl Whole {
     }
 }
 
-/// The figures of some numbers. Mean, deviation, extremes and quantiles are those of the finite ones;
-/// the field names are the JSON contract.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)] // Each field is described in the guide's section on statistics.
-#[non_exhaustive]
-pub struct Figures {
-    pub elements: u64,
-    pub mean: Option<f64>,
-    pub deviation: Option<f64>,
-    pub min: Option<f64>,
-    pub min_index: Option<Vec<u64>>,
-    pub max: Option<f64>,
-    pub max_index: Option<Vec<u64>>,
-    pub zeros: u64,
-    pub nan: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_nan: Option<Vec<u64>>,
-    pub infinite: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_infinite: Option<Vec<u64>>,
-    /// Finite numbers that the histogram counted: all, or of a large weight one in sixteen.
-    pub counted: u64,
-    /// How far the share of numbers below a quantile may be from its percent, for not all were
-    /// counted.
-    pub rank_error: f64,
-    /// By percent, each within 1/32 of a number whose share is that percent, give or take
-    /// `rank_error`.
-    pub quantiles: Quantiles,
-    /// Numbers surely more than 20 deviations from the mean; of a weight that is not counted whole,
-    /// at least so many.
-    pub outliers: u64,
-    pub histogram: Option<Bars>,
-    /// What is known of rows, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rows: Option<RowFigures>,
+reports! {
+    /// The figures of some numbers. Mean, deviation, extremes and quantiles are those of the finite
+    /// ones; the field names are the JSON contract.
+    #[derive(Clone)]
+    pub struct Figures {
+        pub elements: u64,
+        pub mean: Option<f64>,
+        pub deviation: Option<f64>,
+        pub min: Option<f64>,
+        pub min_index: Option<Vec<u64>>,
+        pub max: Option<f64>,
+        pub max_index: Option<Vec<u64>>,
+        pub zeros: u64,
+        pub nan: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub first_nan: Option<Vec<u64>>,
+        pub infinite: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub first_infinite: Option<Vec<u64>>,
+        /// Finite numbers that the histogram counted: all, or of a large weight one in sixteen.
+        pub counted: u64,
+        /// How far the share of numbers below a quantile may be from its percent, for not all were
+        /// counted.
+        pub rank_error: f64,
+        /// By percent, each within 1/32 of a number whose share is that percent, give or take
+        /// `rank_error`.
+        pub quantiles: Quantiles,
+        /// Numbers surely more than 20 deviations from the mean; of a weight that is not counted
+        /// whole, at least so many.
+        pub outliers: u64,
+        pub histogram: Option<Bars>,
+        /// What is known of rows, where there are several.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rows: Option<RowFigures>,
+    }
 }
 
 /// The numbers below which a share of all lies.
@@ -99,34 +102,33 @@ impl Serialize for Quantiles {
     }
 }
 
-/// Even stretches between two numbers, and the share of the numbers in each.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct Bars {
-    pub from: f64,
-    pub to: f64,
-    pub shares: Vec<f64>,
-}
+reports! {
+    /// Even stretches between two numbers, and the share of the numbers in each.
+    #[derive(Clone)]
+    pub struct Bars {
+        pub from: f64,
+        pub to: f64,
+        pub shares: Vec<f64>,
+    }
 
-/// What is known of the rows of a weight.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct RowFigures {
-    pub count: u64,
-    /// Numbers of a row.
-    pub elements: u64,
-    /// Rows of nothing but zeros, and the first of them.
-    pub dead: u64,
-    pub first_dead: Vec<u64>,
-    /// Columns of nothing but zeros, and the first of them; nothing where there are too many columns.
-    pub dead_columns: Option<u64>,
-    pub first_dead_columns: Vec<u64>,
-    /// Rows whose largest number is surely more than 1000 times that of the median row.
-    pub exploded: u64,
-    /// Numbers as large as the largest of their row, but for one of each row.
-    pub repeated_extremes: u64,
+    /// What is known of the rows of a weight.
+    #[derive(Clone)]
+    pub struct RowFigures {
+        pub count: u64,
+        /// Numbers of a row.
+        pub elements: u64,
+        /// Rows of nothing but zeros, and the first of them.
+        pub dead: u64,
+        pub first_dead: Vec<u64>,
+        /// Columns of nothing but zeros, and the first of them; nothing where there are too many
+        /// columns.
+        pub dead_columns: Option<u64>,
+        pub first_dead_columns: Vec<u64>,
+        /// Rows whose largest number is surely more than 1000 times that of the median row.
+        pub exploded: u64,
+        /// Numbers as large as the largest of their row, but for one of each row.
+        pub repeated_extremes: u64,
+    }
 }
 
 impl Figures {
@@ -149,7 +151,7 @@ impl Figures {
             false => (tally.squares / count - mean * mean).max(0.0).sqrt(),
         });
         let [min, max] = [tally.min, tally.max].map(|one| one.map(|(value, _)| value));
-        let index = |at: u64| index_in(shape, at);
+        let index = |at: u64| coordinates(at, shape);
         // Bins end where f32 does: of doubles beyond it, none is told from another.
         let is_in_bins = |value: f64| value.abs() <= f32::MAX.into();
         let bars = min.zip(max).filter(|(min, max)| is_in_bins(*min) && is_in_bins(*max));
@@ -204,19 +206,4 @@ impl RowFigures {
             repeated_extremes: tally.repeated,
         }
     }
-}
-
-/// The coordinates of an element.
-fn index_in(shape: &[u64], mut at: u64) -> Vec<u64> {
-    let mut index: Vec<u64> = shape
-        .iter()
-        .rev()
-        .map(|&dim| {
-            let here = at % dim.max(1);
-            at /= dim.max(1);
-            here
-        })
-        .collect();
-    index.reverse();
-    index
 }

@@ -1,19 +1,18 @@
 //! What looks wrong in the figures of a weight.
 
-use serde::Serialize;
-
 use super::figures::{EXPLODED, Figures, OUTLIER};
 use crate::dtype::DType;
 use crate::model::Weight;
+use crate::ops::reports::reports;
 
-/// Something that looks wrong with a weight.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct Oddity {
-    /// A stable word for it.
-    pub kind: &'static str,
-    pub message: String,
+reports! {
+    /// Something that looks wrong with a weight.
+    #[derive(Clone)]
+    pub struct Oddity {
+        /// A stable word for it.
+        pub kind: &'static str,
+        pub message: String,
+    }
 }
 
 /// The kinds, what is worst first.

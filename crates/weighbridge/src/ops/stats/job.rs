@@ -1,21 +1,19 @@
 //! One weight whose numbers are taken, tile by tile.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::figures::{Figures, Whole};
 use super::gauge::{Gauge, Rows};
-use super::histogram::Histogram;
 use super::sample::Sample;
 use super::tally::Tally;
-use crate::compare::{Wide, read};
+use crate::compare::Wide;
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Scratch, Weight};
-use crate::pipeline::{Action, Cut, OrderedSum, Tiled, announce_weight, check_memory};
-use crate::source::Slab;
-use crate::stop::lock;
+use crate::pipeline::{Action, Cut, OrderedSum, Tiled, check_memory, share_of};
+use crate::stop::{into_inner, lock};
 
 /// Elements of a tile, and elements of it that are decoded at a time: 256 KiB of f32. Adding up what
 /// tiles give takes as long as a few thousand elements, so a tile has many more.
@@ -41,10 +39,8 @@ pub(super) fn rows_of(shape: &[u64]) -> Rows {
         len = len.saturating_mul(dim);
     }
     let all = shape.iter().fold(1, |all: u64, &dim| all.saturating_mul(dim));
-    match len > 1 && len < all && len < 1 << 30 {
-        true => Rows { len: Some(len), columns: len <= MOST_COLUMNS },
-        false => Rows::default(),
-    }
+    let len = Some(len).filter(|len| *len > 1 && *len < all && *len < 1 << 30);
+    Rows { len, columns: len.is_some_and(|len| len <= MOST_COLUMNS) }
 }
 
 /// A weight whose numbers are taken.
@@ -70,7 +66,6 @@ struct Found {
 #[derive(Default)]
 pub(super) struct Buffers {
     scratch: Scratch,
-    staging: Vec<u8>,
     numbers: Vec<f32>,
     wide: Vec<Wide>,
     doubles: Vec<f64>,
@@ -121,11 +116,11 @@ impl Job {
 
     /// The figures, once all tiles are done.
     pub(super) fn figures(self) -> Option<Figures> {
-        self.found.into_inner().unwrap_or_else(PoisonError::into_inner).figures
+        into_inner(self.found).figures
     }
 
     fn measure(&self, buffers: &mut Buffers, pieces: Range<u64>) -> Result<()> {
-        let Buffers { scratch, staging, numbers, wide, doubles, gauge } = buffers;
+        let Buffers { scratch, numbers, wide, doubles, gauge } = buffers;
         let columns = !self.columns_are_full.load(Ordering::Relaxed);
         let rows = Rows { columns, ..self.rows };
         gauge.begin(rows, self.cut.elements(&pieces).start, self.sample());
@@ -141,8 +136,9 @@ impl Job {
             let part = at..(at + self.cut.part.max(1)).min(pieces.end);
             at = part.end;
             let len = self.cut.count(&part)?;
-            if let Some(dtype) = self.wide_type() {
-                self.read_wide(dtype, self.cut.elements(&part), staging, wide)?;
+            if self.wide_type().is_some() {
+                wide.resize(len, Wide::default());
+                self.weight.decode_wide(&self.cut.elements(&part), numbers, wide, scratch)?;
                 doubles.clear();
                 doubles.extend(wide.iter().map(|x| x.value()));
                 gauge.take_wide(doubles);
@@ -153,26 +149,6 @@ impl Job {
             gauge.take(numbers);
         }
         Ok(())
-    }
-
-    fn read_wide(
-        &self,
-        dtype: DType,
-        elements: Range<u64>,
-        staging: &mut Vec<u8>,
-        wide: &mut Vec<Wide>,
-    ) -> Result<()> {
-        let len = usize::try_from(elements.end - elements.start)
-            .map_err(|_| Error::limit("a row is larger than this machine can address"))?;
-        let bytes = u64::from(dtype.bits() / 8);
-        staging.resize(len * dtype.bits() as usize / 8, 0);
-        let Some((_, source, info)) = self.weight.parts().next() else { return Ok(()) };
-        source.check_readable(info)?;
-        let slab = Slab::whole(0, elements.start * bytes, staging.len() as u64);
-        source.copy(info, &slab, staging)?;
-        wide.resize(len, Wide::default());
-        read(dtype, staging, wide)
-            .ok_or_else(|| Error::unsupported(format!("{dtype} cannot be decoded")))
     }
 
     /// Adds what a tile gave.
@@ -203,12 +179,8 @@ impl Tiled for Job {
         self.cut.tiles()
     }
 
-    fn is_sequential(&self) -> bool {
-        self.weight.is_sequential()
-    }
-
-    fn announce(&self) {
-        announce_weight(&self.weight);
+    fn weights(&self) -> Vec<&Weight> {
+        vec![&self.weight]
     }
 
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {
@@ -217,10 +189,8 @@ impl Tiled for Job {
         self.measure(buffers, pieces)
             .map_err(|e| e.in_tensor(self.weight.name()).in_file(self.weight.model_path()))?;
         self.add(&mut buffers.gauge, index);
-        let share = u128::from(self.weight.stored_bytes())
-            * u128::from(elements.end - elements.start)
-            / u128::from(self.weight.elements().max(1));
-        Ok(u64::try_from(share).unwrap_or(u64::MAX))
+        let part = elements.end - elements.start;
+        Ok(share_of(self.weight.stored_bytes(), part, self.weight.elements()))
     }
 }
 
@@ -233,12 +203,5 @@ impl Whole {
         self.dead_columns.resize(self.dead_columns.len().max(gauge.columns.len()), 0);
         let both = self.dead_columns.iter_mut().zip(&gauge.columns);
         both.for_each(|(all, bits)| *all |= bits);
-    }
-}
-
-impl Default for Whole {
-    fn default() -> Self {
-        let [numbers, piece_ends, rows] = [(); 3].map(|()| Histogram::default());
-        Self { numbers, piece_ends, rows, dead_columns: Vec::new() }
     }
 }

@@ -4,13 +4,12 @@
 //! where f32 has no room) and take while they are in the cache. Sums are added in the order of the
 //! tiles, so no number of workers changes a digit.
 
-use serde::Serialize;
-
 use super::refusals::chosen;
 use super::work::{setters, work_options};
 use super::{Dropped, Work};
 use crate::error::{Error, Remedy, Result};
 use crate::model::{Model, Select, Weight};
+use crate::ops::reports::reports;
 use crate::pipeline::held_at_once;
 
 mod figures;
@@ -57,38 +56,34 @@ setters! { StatsOptions:
     skip_unreadable(skip: bool) skip_unreadable = skip;
 }
 
-/// The figures of a model's weights. The field names are the JSON contract.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)] // Each field is described in the guide's section on statistics.
-#[non_exhaustive]
-pub struct StatsReport {
-    pub path: String,
-    pub weights: u64,
-    pub elements: u64,
-    pub nan: u64,
-    pub infinite: u64,
-    /// How many weights something looks wrong with.
-    pub odd: u64,
-    /// How far a quantile may be from the right one, as a share of itself.
-    pub quantile_error: f64,
-    /// What looks worst comes first; otherwise in the order of the model.
-    pub tensors: Vec<WeightStats>,
-    pub skipped: Vec<Dropped>,
-    pub notes: Vec<String>,
-}
+reports! {
+    /// The figures of a model's weights. The field names are the JSON contract.
+    pub struct StatsReport {
+        pub path: String,
+        pub weights: u64,
+        pub elements: u64,
+        pub nan: u64,
+        pub infinite: u64,
+        /// How many weights something looks wrong with.
+        pub odd: u64,
+        /// How far a quantile may be from the right one, as a share of itself.
+        pub quantile_error: f64,
+        /// What looks worst comes first; otherwise in the order of the model.
+        pub tensors: Vec<WeightStats>,
+        pub skipped: Vec<Dropped>,
+        pub notes: Vec<String>,
+    }
 
-/// The figures of one weight.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct WeightStats {
-    pub name: String,
-    pub shape: Vec<u64>,
-    pub scheme: &'static str,
-    pub variant: String,
-    #[serde(flatten)]
-    pub figures: Figures,
-    pub findings: Vec<Oddity>,
+    /// The figures of one weight.
+    pub struct WeightStats {
+        pub name: String,
+        pub shape: Vec<u64>,
+        pub scheme: &'static str,
+        pub variant: String,
+        #[serde(flatten)]
+        pub figures: Figures,
+        pub findings: Vec<Oddity>,
+    }
 }
 
 impl WeightStats {

@@ -14,6 +14,7 @@ use crate::families::takes_as_saved;
 use crate::model::{ImportanceMatrix, Model, Weight};
 use crate::ops::conversion::Task;
 use crate::ops::conversion::translate::Translated;
+use crate::ops::inspect::bits_per_weight;
 use crate::pipeline::announce_weight_now;
 use crate::schemes::{Candidate, Chosen, Configs, Fate, Largest, Quantizer, Request, SCHEMES};
 
@@ -304,9 +305,8 @@ fn largest_of(weight: &Weight) -> Result<f32> {
 /// quality.
 fn with_few_bits(model: &Model) -> HashSet<(&'static str, String)> {
     let has_few = |weight: &Weight| {
-        #[allow(clippy::cast_precision_loss)] // A ratio.
-        let bits = weight.stored_bytes() as f64 * 8.0 / weight.elements().max(1) as f64;
-        !weight.is_plain() && bits < FEW_BITS
+        let bits = bits_per_weight(weight.stored_bytes(), weight.elements().max(1));
+        !weight.is_plain() && bits.is_some_and(|bits| bits < FEW_BITS)
     };
     let kind = |weight: Weight| (weight.scheme(), weight.variant().to_owned());
     model.weights().filter(has_few).map(kind).collect()

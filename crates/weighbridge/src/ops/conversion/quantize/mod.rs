@@ -3,6 +3,7 @@
 use super::options::ConvertOptions;
 use crate::containers::writing::Writer;
 use crate::error::{Error, Result};
+use crate::ops::inspect::bits_per_weight;
 use crate::pipeline::{Job, Plan, Target, formats_of};
 use crate::schemes::{Quantizer, SCHEMES};
 use crate::text::escaped;
@@ -37,7 +38,7 @@ pub(super) fn lower(goal: Goal, aim: Goal, plan: &Plan) -> Option<Goal> {
         }
         (Goal::Bits(goal), Goal::Bits(aim)) => {
             let elements = plan.jobs().map(Job::elements).fold(0, u64::saturating_add);
-            let over = report::bits(plan.data_bytes(), elements).unwrap_or(0.0) - goal;
+            let over = bits_per_weight(plan.data_bytes(), elements).unwrap_or(0.0) - goal;
             #[allow(clippy::cast_precision_loss)] // A small number.
             (over > 0.0).then_some(Goal::Bits(aim - over.max(goal / STEPS as f64)))
         }

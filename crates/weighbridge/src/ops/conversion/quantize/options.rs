@@ -21,7 +21,7 @@ type Matches = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 /// ops::quantize(&model, &ConvertOptions::new("Qwen3-8B-Q4_K_M.gguf"), &how)?;
 /// # Ok::<(), weighbridge::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct QuantizeOptions {
     pub(in crate::ops::conversion) name: String,
     pub(in crate::ops::conversion) wishes: QuantizeWishes,
@@ -29,8 +29,7 @@ pub struct QuantizeOptions {
     pub(in crate::ops::conversion) keep: Vec<Matches>,
     pub(in crate::ops::conversion) importance: Option<PathBuf>,
     pub(in crate::ops::conversion) allow_requantize: bool,
-    pub(in crate::ops::conversion) allow_non_finite: bool,
-    pub(in crate::ops::conversion) is_measured: bool,
+    pub(in crate::ops::conversion) encoding: HowEncoded,
     pub(in crate::ops::conversion) goal: Option<Goal>,
 }
 
@@ -40,17 +39,8 @@ impl QuantizeOptions {
 
     /// To the type of this name: [`quantizers`](crate::ops::quantizers) lists them.
     pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            wishes: QuantizeWishes::default(),
-            types: Vec::new(),
-            keep: Vec::new(),
-            importance: None,
-            allow_requantize: false,
-            allow_non_finite: false,
-            is_measured: true,
-            goal: None,
-        }
+        let encoding = HowEncoded { is_measured: true, takes_non_finite: false };
+        Self { name: name.into(), encoding, ..Self::default() }
     }
 
     /// A type for the weights whose names in the output match. The first that matches counts.
@@ -77,11 +67,6 @@ impl QuantizeOptions {
         self.importance = Some(file.into());
         self.wishes.has_importance = true;
         self
-    }
-
-    pub(in crate::ops::conversion) fn encoding(&self) -> HowEncoded {
-        let (is_measured, takes_non_finite) = (self.is_measured, self.allow_non_finite);
-        HowEncoded { is_measured, takes_non_finite }
     }
 }
 
@@ -116,8 +101,8 @@ setters! { QuantizeOptions:
     allow_requantize(allow: bool) allow_requantize = allow;
 
     /// Also encode numbers that are NaN or infinite, as the reference would.
-    allow_non_finite(allow: bool) allow_non_finite = allow;
+    allow_non_finite(allow: bool) encoding.takes_non_finite = allow;
 
     /// Whether what it costs is measured on the way; by default it is.
-    measure(measure: bool) is_measured = measure;
+    measure(measure: bool) encoding.is_measured = measure;
 }

@@ -1,70 +1,63 @@
 //! What quantizing costs, weight by weight and type by type.
 
-// Each field is described in the guide's JSON section.
-#![allow(missing_docs)]
-
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
+use crate::ops::inspect::bits_per_weight;
+use crate::ops::reports::reports;
 use crate::pipeline::{Action, Cost, Job};
 
-/// What quantizing cost. The field names are the JSON contract.
-#[derive(Debug, Default, Serialize)]
-#[non_exhaustive]
-pub struct QuantizeReport {
-    /// The type that was asked for.
-    #[serde(rename = "type")]
-    pub name: String,
-    /// Bits of all weights, scales included, by the number of their elements.
-    pub bits_per_weight: f64,
-    /// The same for those that were encoded.
-    pub encoded_bits_per_weight: Option<f64>,
-    pub cost: Option<CostReport>,
-    pub types: Vec<TypeReport>,
-    pub weights: Vec<QuantizedWeight>,
-}
+reports! {
+    /// What quantizing cost. The field names are the JSON contract.
+    #[derive(Default)]
+    pub struct QuantizeReport {
+        /// The type that was asked for.
+        #[serde(rename = "type")]
+        pub name: String,
+        /// Bits of all weights, scales included, by the number of their elements.
+        pub bits_per_weight: f64,
+        /// The same for those that were encoded.
+        pub encoded_bits_per_weight: Option<f64>,
+        pub cost: Option<CostReport>,
+        pub types: Vec<TypeReport>,
+        pub weights: Vec<QuantizedWeight>,
+    }
 
-/// All weights of one type.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct TypeReport {
-    #[serde(rename = "type")]
-    pub name: String,
-    pub weights: u64,
-    pub parameters: u64,
-    pub bytes: u64,
-    pub bits_per_weight: f64,
-    pub cost: Option<CostReport>,
-}
+    /// All weights of one type.
+    pub struct TypeReport {
+        #[serde(rename = "type")]
+        pub name: String,
+        pub weights: u64,
+        pub parameters: u64,
+        pub bytes: u64,
+        pub bits_per_weight: f64,
+        pub cost: Option<CostReport>,
+    }
 
-/// One weight that was encoded.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct QuantizedWeight {
-    pub name: String,
-    #[serde(rename = "type")]
-    pub to: String,
-    pub parameters: u64,
-    pub bytes: u64,
-    pub cost: Option<CostReport>,
-}
+    /// One weight that was encoded.
+    pub struct QuantizedWeight {
+        pub name: String,
+        #[serde(rename = "type")]
+        pub to: String,
+        pub parameters: u64,
+        pub bytes: u64,
+        pub cost: Option<CostReport>,
+    }
 
-/// What was lost.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[non_exhaustive]
-pub struct CostReport {
-    /// The signal-to-noise ratio; null where nothing was lost.
-    pub snr_db: Option<f64>,
-    /// The norm of the errors over the norm of the numbers.
-    pub relative: Option<f64>,
-    pub max_abs: f64,
-    /// The largest error in steps between the levels of its group, where levels are known.
-    pub max_steps: Option<f64>,
-    /// Numbers more than half a step beyond the outermost level, where levels are known.
-    pub clipped: Option<u64>,
-    /// Numbers that became zero and were not.
-    pub flushed: u64,
+    /// What was lost.
+    #[derive(Clone, Copy)]
+    pub struct CostReport {
+        /// The signal-to-noise ratio; null where nothing was lost.
+        pub snr_db: Option<f64>,
+        /// The norm of the errors over the norm of the numbers.
+        pub relative: Option<f64>,
+        pub max_abs: f64,
+        /// The largest error in steps between the levels of its group, where levels are known.
+        pub max_steps: Option<f64>,
+        /// Numbers more than half a step beyond the outermost level, where levels are known.
+        pub clipped: Option<u64>,
+        /// Numbers that became zero and were not.
+        pub flushed: u64,
+    }
 }
 
 impl From<Cost> for CostReport {
@@ -100,7 +93,7 @@ impl Tally {
     }
 
     fn bits(&self) -> Option<f64> {
-        bits(self.bytes, self.parameters)
+        bits_per_weight(self.bytes, self.parameters)
     }
 }
 
@@ -112,7 +105,8 @@ pub(in crate::ops::conversion) fn report(name: &str, jobs: &[&Job]) -> QuantizeR
         let first = job.outputs.first();
         let (to, cost) = match &job.action {
             Action::Encode(encoding) => {
-                (encoding.encoder.name(), encoding.cost.as_ref().and_then(|sum| sum.cost()))
+                let cost = encoding.cost.as_ref().map(|sum| sum.so_far());
+                (encoding.encoder.name(), cost.filter(|cost| cost.elements > 0))
             }
             _ => (first.map_or("", |output| output.stored.name()), None),
         };
@@ -147,10 +141,4 @@ pub(in crate::ops::conversion) fn report(name: &str, jobs: &[&Job]) -> QuantizeR
         types,
         weights,
     }
-}
-
-/// Bits of each element.
-#[allow(clippy::cast_precision_loss)] // A ratio.
-pub(super) fn bits(bytes: u64, elements: u64) -> Option<f64> {
-    (elements > 0).then(|| bytes as f64 * 8.0 / elements as f64)
 }

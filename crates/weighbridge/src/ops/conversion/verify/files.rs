@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::catalog::Value;
@@ -16,6 +15,7 @@ use crate::input::{EntryKind, Folder, MemoryFolder, ReadAt, error_of};
 use crate::model::Model;
 use crate::ops::conversion::side_files::is_quantized;
 use crate::ops::conversion::values::DEQUANTIZE;
+use crate::ops::reports::reports;
 use crate::output::made_by;
 use crate::pipeline::{Contents, ExtraFile, stem_of};
 use crate::text::escaped;
@@ -26,13 +26,13 @@ const READ_BYTES: usize = 1 << 20;
 /// The most bytes of an index.
 const MOST_INDEX: u64 = 256 << 20;
 
-/// A file of an output that is not what it should be.
-#[derive(Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-#[allow(missing_docs)] // Each field is described in the guide's JSON section.
-pub struct WrongFile {
-    pub name: String,
-    pub problem: String,
+reports! {
+    /// A file of an output that is not what it should be.
+    #[derive(PartialEq)]
+    pub struct WrongFile {
+        pub name: String,
+        pub problem: String,
+    }
 }
 
 impl WrongFile {

@@ -8,8 +8,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::slice::from_ref;
 
-use serde::Serialize;
-
 use super::values::Verb;
 use super::{Conversion, ConvertOptions, Models, Output, Part, QuantizeOptions};
 use crate::catalog::{TensorInfo, Value};
@@ -17,6 +15,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::input::{FileAccess, Folder};
 use crate::model::Model;
+use crate::ops::reports::reports;
 use crate::ops::{Dropped, Work};
 use crate::pipeline::{self, ExtraFile, Job, OutputTensor, Plan, Pool, Target};
 use crate::source::Source;
@@ -28,35 +27,32 @@ use compared::{Compared, Difference, number};
 pub use files::{WrongFile, was_dequantized};
 use files::{wrong_files, wrong_index, wrong_metadata};
 
-/// The result of verifying an output. The field names are the JSON contract.
-#[derive(Debug, Default, Serialize)]
-#[non_exhaustive]
-#[allow(missing_docs)] // Each field is described in the guide's JSON section.
-pub struct VerifyReport {
-    pub ok: bool,
-    pub checked: u64,
-    pub mismatched: Vec<Mismatch>,
-    pub missing: Vec<String>,
-    pub extra: Vec<String>,
-    pub skipped: Vec<Dropped>,
-    pub files: Vec<WrongFile>,
-    pub checked_files: u64,
-    pub overflowed: u64,
-    pub tied: u64,
-    pub bytes: u64,
-}
+reports! {
+    /// The result of verifying an output. The field names are the JSON contract.
+    #[derive(Default)]
+    pub struct VerifyReport {
+        pub ok: bool,
+        pub checked: u64,
+        pub mismatched: Vec<Mismatch>,
+        pub missing: Vec<String>,
+        pub extra: Vec<String>,
+        pub skipped: Vec<Dropped>,
+        pub files: Vec<WrongFile>,
+        pub checked_files: u64,
+        pub overflowed: u64,
+        pub tied: u64,
+        pub bytes: u64,
+    }
 
-/// A tensor that is not what it should be.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-#[allow(missing_docs)]
-pub struct Mismatch {
-    pub name: String,
-    /// The first element that differs; `None` if the type or the shape does.
-    pub first_index: Option<u64>,
-    pub expected: String,
-    pub found: String,
-    pub count: u64,
+    /// A tensor that is not what it should be.
+    pub struct Mismatch {
+        pub name: String,
+        /// The first element that differs; `None` if the type or the shape does.
+        pub first_index: Option<u64>,
+        pub expected: String,
+        pub found: String,
+        pub count: u64,
+    }
 }
 
 /// Compares `output` with the result of converting `model` with these options. Only the format of
