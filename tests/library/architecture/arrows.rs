@@ -15,7 +15,17 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
         "weighbridge-remote",
         &[
             &["store", "web"],
-            &["ahead", "announced", "guess", "process", "rooted", "runtime", "settings"],
+            &[
+                "ahead",
+                "announced",
+                "far",
+                "guess",
+                "kept",
+                "process",
+                "rooted",
+                "runtime",
+                "settings",
+            ],
         ],
     ),
     ("weighbridge-families", &[&["names"], &["families"], &["tokenizer"], &["testing"]]),
