@@ -156,7 +156,7 @@ impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
         let (stand_for, zero, step) = &self.stand_for;
         let factors = &self.factors_of(scales, last, *zero)?[..];
         let group = usize::try_from(self.of.group_of(self.sides[1])).unwrap_or(usize::MAX);
-        let arithmetic = match self.of.preset.number {
+        let arithmetic = match self.of.preset.numbers {
             "int" => Arithmetic::MinusTimes,
             _ => Arithmetic::Times,
         };

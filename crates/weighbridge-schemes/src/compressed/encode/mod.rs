@@ -43,7 +43,7 @@ struct Preset {
     codes: Codes,
     /// Bits of a code, and what configs call the kind of number.
     bits: u64,
-    number: &'static str,
+    numbers: &'static str,
     /// What the tensor of codes is called behind its module, and its type.
     stored: (&'static str, DType),
     /// The type of the scales, if it is not that of the weight.
@@ -85,7 +85,7 @@ const FP8: Preset = Preset {
     format: "float-quantized",
     codes: Codes::Floats,
     bits: 8,
-    number: "float",
+    numbers: "float",
     stored: ("weight", DType::F8_E4M3),
     scales: None,
     last: &[],
@@ -99,7 +99,7 @@ const INT8: Preset = Preset {
     about: "8-bit integers, a scale for each row (compressed-tensors W8A8)",
     format: "int-quantized",
     codes: Codes::Bytes,
-    number: "int",
+    numbers: "int",
     stored: ("weight", DType::I8),
     ..FP8
 };
@@ -113,7 +113,7 @@ const W4A16: Preset = Preset {
     format: "pack-quantized",
     codes: Codes::Words4,
     bits: 4,
-    number: "int",
+    numbers: "int",
     stored: ("weight_packed", DType::I32),
     scales: None,
     last: &[SHAPE],

@@ -41,7 +41,7 @@ fn inputs(preset: &Preset) -> Json {
         "num_bits": preset.bits,
         "strategy": "token",
         "symmetric": true,
-        "type": preset.number,
+        "type": preset.numbers,
     });
     if preset.quantizes_inputs { token } else { Json::Null }
 }
@@ -65,7 +65,7 @@ fn weights(preset: &Preset, group: Option<u64>) -> Json {
         "scale_dtype": scales,
         "strategy": strategy,
         "symmetric": codes != Codes::Words4Zero,
-        "type": preset.number,
+        "type": preset.numbers,
     });
     if let (None, Some(members)) = (scales, all.as_object_mut()) {
         members.shift_remove("scale_dtype");

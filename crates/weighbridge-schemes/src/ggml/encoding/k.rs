@@ -55,7 +55,8 @@ pub(in crate::ggml) trait Grouped<const BYTES: usize, const SIZE: usize, const G
     #[cfg(test)]
     fn define_block(values: &[f32; 256], importance: Option<&[f32]>, block: &mut [u8; BYTES]) {
         let groups = values.as_chunks::<SIZE>().0;
-        let variance = Self::VARIANCES.unwrap_or(0.0) * super::super::search::squares(values) / 256.0;
+        let variance =
+            Self::VARIANCES.unwrap_or(0.0) * super::super::search::squares(values) / 256.0;
         let weights: Option<[[f32; SIZE]; GROUPS]> = importance.map(|importance| {
             let importance = importance.as_chunks::<SIZE>().0;
             std::array::from_fn(|at| Self::weights(&groups[at], &importance[at], variance))
