@@ -32,8 +32,8 @@ use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 use crate::framework::activation_scales::{ACTIVATIONS, CACHE, OF_ACTIVATIONS, OF_CACHE};
 use crate::framework::{
-    Bids, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, TargetLayout, TensorId,
-    Traces,
+    Bids, Configs, Evidence, Method, Quantizer, SHARED, Scheme, Sign, Summary, TargetLayout,
+    TensorId, Traces,
 };
 
 mod beside;
@@ -83,8 +83,7 @@ impl Scheme for Compressed {
     fn traces(&self) -> Traces {
         Traces {
             config_keys: &["quantization_config", config::EARLY_KEY, "quantization"],
-            files: &[],
-            metadata: &[],
+            ..SHARED
         }
     }
 

@@ -27,7 +27,7 @@ mod origins;
 pub(crate) use crate::simd::codes::Numbers;
 pub(crate) use e2m1::{E2M1, FLOATS4};
 pub(crate) use grid::{Cell, Grid, Scales, rounded, scale_of};
-pub(crate) use origins::{Choice, Loss, NumberLevels};
+pub(crate) use origins::{Choice, Loss};
 
 pub(crate) use crate::simd::codes::{Arithmetic, Codes, Factor, Packing, Run, decode};
 
@@ -41,7 +41,7 @@ pub(crate) trait Factors: Send + Sync {
     fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()>;
 
     /// How far each of the scales that [`fill`](Self::fill) gives may be from the one that codes
-    /// were chosen under. `out` is all zero.
+    /// were chosen under; nothing is written where they are certain.
     fn unsure(&self, _: &RowGroups<'_>, _out: &mut [f32]) {}
 }
 
