@@ -163,7 +163,7 @@ impl Matrix {
         let Some(index) = first_not_finite(factors) else { return Ok(()) };
         let (scale, group) = (factors[index].scale, of.groups.start + index as u64);
         Err(match self.columns {
-            ENDLESS => no_scale(format!("block {group}"), scale),
+            ENDLESS => no_scale(&format!("block {group}"), scale),
             _ => not_finite(scale, of.row, group),
         })
     }
@@ -178,10 +178,10 @@ fn first_not_finite(factors: &[Factor]) -> Option<usize> {
 
 /// The error for a scale that is infinite or NaN.
 pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
-    no_scale(format!("row {row}, group {group}"), scale)
+    no_scale(&format!("row {row}, group {group}"), scale)
 }
 
-fn no_scale(of: String, scale: f32) -> Error {
+fn no_scale(of: &str, scale: f32) -> Error {
     Error::malformed(format!("the scale of {of} is {scale}"))
         .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
 }
