@@ -63,11 +63,9 @@ impl PaddedRows {
 impl Recipe for PaddedRows {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         let start = self.block_start(elements.start);
-        let end = match elements.is_empty() {
-            true => start,
-            false => self.block_start(elements.end - 1) + u64::from(self.row.block.bytes),
-        };
-        slabs.push(Slab::whole(0, start, end - start));
+        let last = elements.last().map(|last| self.block_start(last));
+        let bytes = last.map_or(0, |last| last + u64::from(self.row.block.bytes) - start);
+        slabs.push(Slab::whole(0, start, bytes));
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {

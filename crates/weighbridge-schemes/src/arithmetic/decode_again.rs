@@ -1,9 +1,7 @@
 //! Codes of groups as numbers again, as their decoder has them: what an encoder needs to say what it
 //! costs.
 
-use crate::arithmetic::matrix::{
-    Arithmetic, Codes, Factor, Loss, NumberLevels, Numbers, Run, decode,
-};
+use crate::arithmetic::matrix::{Arithmetic, Codes, Factor, Loss, Numbers, Run, decode};
 use crate::framework::SameLevels;
 use crate::simd;
 
@@ -31,7 +29,7 @@ impl Coded<'_> {
         let Some(step) = self.step else { return };
         let all = Numbers::of(codes);
         for (numbers, factor) in out.chunks(group).zip(factors) {
-            let own = all.levels(arithmetic, *factor, &Loss::NONE, 0.0);
+            let own = Loss::NONE.levels(all, arithmetic, *factor, 0.0);
             levels.push(SameLevels {
                 elements: numbers.len(),
                 step: step * factor.scale.abs(),

@@ -15,7 +15,7 @@ use crate::arithmetic::columns::{self, Companions, Sides, Zeros};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::framework::{
-    Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, StoredTensor, Summary,
+    Bids, ConfigFile, Configs, Evidence, Method, Part, SHARED, Scheme, Sign, StoredTensor, Summary,
     TargetLayout, Traces,
 };
 
@@ -47,11 +47,7 @@ impl Scheme for Awq {
     }
 
     fn traces(&self) -> Traces {
-        Traces {
-            config_keys: &["quantization_config"],
-            files: &["quant_config.json", "quantize_config.json"],
-            metadata: &[],
-        }
+        Traces { files: &["quant_config.json", "quantize_config.json"], ..SHARED }
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

@@ -182,10 +182,7 @@ impl<'a> Evidence<'a> {
     /// with the suffix.
     #[must_use]
     pub fn beside(&self, stem: &str, suffix: &str) -> Option<StoredTensor<'a>> {
-        match self.endings().may_end_with(suffix) {
-            true => self.find(&[stem, suffix].concat()),
-            false => None,
-        }
+        self.endings().may_end_with(suffix).then(|| self.find(&[stem, suffix].concat()))?
     }
 
     pub(crate) fn endings(&self) -> &Endings<'a> {
@@ -196,12 +193,6 @@ impl<'a> Evidence<'a> {
     /// A tensor's position in [`tensors`](Self::tensors).
     pub(crate) fn index(&self, id: TensorId) -> usize {
         self.starts[id.source as usize] + id.tensor as usize
-    }
-
-    /// A config document by file name.
-    #[must_use]
-    pub fn config(&self, name: &str) -> Option<&'a serde_json::Value> {
-        self.configs.file(name)
     }
 
     /// The settings that configs have for quantization, and the file that has them.

@@ -66,29 +66,29 @@ fn settle_by_bids<'s>(
     evidence: &Evidence<'_>,
     schemes: impl Iterator<Item = &'s dyn Scheme>,
 ) -> Ledger {
-    let mut ledger = Ledger::default();
-    let mut claims: Vec<Option<(&'static str, Bid)>> = Vec::new();
+    let mut of = Settlement { evidence, claims: Vec::new(), ledger: Ledger::default() };
     for scheme in schemes {
         let mut bids = Bids::default();
         scheme.bid(evidence, &mut bids);
         refuse_uncountable(&mut bids);
-        claims.extend(bids.weights.into_iter().map(|bid| Some((scheme.name(), bid))));
-        ledger.dropped.extend(bids.dropped);
-        ledger.findings.extend(bids.findings);
+        of.claims.extend(bids.weights.into_iter().map(|bid| Some((scheme.name(), bid))));
+        of.ledger.dropped.extend(bids.dropped);
+        of.ledger.findings.extend(bids.findings);
     }
     let says = Says::of(evidence);
     // Two schemes that drop the same tensor agree; one reason is enough, in any order.
-    ledger.dropped.sort();
-    ledger.dropped.dedup_by_key(|(tensor, _)| *tensor);
-    bid_for_unclaimed(evidence, says, &mut claims, &mut ledger);
-    if claims.is_empty() && !evidence.tensors().is_empty() && says.weights {
-        stale::judge(evidence, &mut ledger);
+    of.ledger.dropped.sort();
+    of.ledger.dropped.dedup_by_key(|(tensor, _)| *tensor);
+    of.bid_for_unclaimed(says);
+    if of.claims.is_empty() && !evidence.tensors().is_empty() && says.weights {
+        stale::judge(evidence, &mut of.ledger);
     }
-    if !claims.is_empty() && evidence.configs().contradict() {
-        ledger.findings.push(several_settings());
+    if !of.claims.is_empty() && evidence.configs().contradict() {
+        of.ledger.findings.push(several_settings());
     }
-    let mut owners = first_owners(evidence, &claims, &ledger.dropped);
-    drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
+    let mut owners = of.first_owners();
+    of.drop_contested(&mut owners);
+    let Settlement { mut claims, mut ledger, .. } = of;
     ledger.weights.reserve(evidence.tensors().len());
     for &(id, _) in evidence.tensors() {
         match owners[evidence.index(id)] {
@@ -122,33 +122,6 @@ fn refuse_uncountable(bids: &mut Bids) {
     });
 }
 
-/// Deals with tensors that no scheme asked for and that must not pass for plain numbers.
-fn bid_for_unclaimed(
-    evidence: &Evidence<'_>,
-    says: Says,
-    claims: &mut Vec<Option<(&'static str, Bid)>>,
-    ledger: &mut Ledger,
-) {
-    let owners = first_owners(evidence, claims, &ledger.dropped);
-    let state = |id| match owners[evidence.index(id)] {
-        Owner::Nobody => State::Free,
-        Owner::Weight(claim) => match &claims[claim] {
-            Some((_, bid)) if bid.recipe.is_ok() => State::Decoded,
-            _ => State::Settled,
-        },
-        Owner::Dropped | Owner::Contested => State::Settled,
-    };
-    let quantized = says.weights || !claims.is_empty();
-    let left = unclaimed::bid(evidence, says, quantized, &state);
-    claims.extend(left.weights.into_iter().map(|bid| Some((unclaimed::NAME, bid))));
-    ledger.dropped.extend(left.dropped);
-    // A scheme that already has a finding about a tensor needs no second one.
-    let found: HashSet<_> = ledger.findings.iter().map(|finding| &finding.tensor).collect();
-    let new = |finding: &Finding| !found.contains(&finding.tensor);
-    let more: Vec<Finding> = left.findings.into_iter().filter(new).collect();
-    ledger.findings.extend(more);
-}
-
 /// A finding for a config whose parts say different things: names do not tell whose weights are whose.
 fn several_settings() -> Finding {
     let message = "the models inside config.json have different settings of quantization, and \
@@ -156,75 +129,93 @@ fn several_settings() -> Finding {
     Finding::general("bad-config", message.to_owned())
 }
 
-/// Who claims each stored tensor; contested if two do.
-fn first_owners(
-    evidence: &Evidence<'_>,
-    claims: &[Option<(&'static str, Bid)>],
-    dropped: &[(TensorId, String)],
-) -> Vec<Owner> {
-    let mut owners = vec![Owner::Nobody; evidence.tensors().len()];
-    let mut ask = |tensor: TensorId, owner| {
-        let slot = &mut owners[evidence.index(tensor)];
-        *slot = if *slot == Owner::Nobody { owner } else { Owner::Contested };
-    };
-    for (index, claim) in claims.iter().enumerate() {
-        let parts = claim.iter().flat_map(|(_, bid)| &bid.parts);
-        parts.for_each(|part| ask(part.tensor, Owner::Weight(index)));
-    }
-    dropped.iter().for_each(|(tensor, _)| ask(*tensor, Owner::Dropped));
-    owners
+/// The bids that were made, and what has become of them so far.
+struct Settlement<'e, 'a> {
+    evidence: &'e Evidence<'a>,
+    claims: Vec<Option<(&'static str, Bid)>>,
+    ledger: Ledger,
 }
 
-/// Drops every bid that needs a contested tensor, with a finding for each such tensor.
-fn drop_contested(
-    evidence: &Evidence<'_>,
-    claims: &mut [Option<(&'static str, Bid)>],
-    ledger: &mut Ledger,
-    owners: &mut [Owner],
-) {
-    for (id, claims) in claims_on_contested(evidence, claims, &ledger.dropped, owners) {
-        let (_, info) = evidence.tensors()[evidence.index(id)];
-        ledger.findings.push(contested_finding(info, &claims));
+impl Settlement<'_, '_> {
+    /// Deals with tensors that no scheme asked for and that must not pass for plain numbers.
+    fn bid_for_unclaimed(&mut self, says: Says) {
+        let owners = self.first_owners();
+        let state = |id| match owners[self.evidence.index(id)] {
+            Owner::Nobody => State::Free,
+            Owner::Weight(claim) => match &self.claims[claim] {
+                Some((_, bid)) if bid.recipe.is_ok() => State::Decoded,
+                _ => State::Settled,
+            },
+            Owner::Dropped | Owner::Contested => State::Settled,
+        };
+        let quantized = says.weights || !self.claims.is_empty();
+        let left = unclaimed::bid(self.evidence, says, quantized, &state);
+        self.claims.extend(left.weights.into_iter().map(|bid| Some((unclaimed::NAME, bid))));
+        self.ledger.dropped.extend(left.dropped);
+        // A scheme that already has a finding about a tensor needs no second one.
+        let findings = &mut self.ledger.findings;
+        let found: HashSet<_> = findings.iter().map(|finding| &finding.tensor).collect();
+        let new = |finding: &Finding| !found.contains(&finding.tensor);
+        let more: Vec<Finding> = left.findings.into_iter().filter(new).collect();
+        findings.extend(more);
     }
-    let contested = |owners: &[Owner], id| owners[evidence.index(id)] == Owner::Contested;
-    for claim in claims {
-        let Some((_, bid)) = claim else { continue };
-        if bid.parts.iter().any(|part| contested(owners, part.tensor)) {
-            for part in &bid.parts {
-                let owner = &mut owners[evidence.index(part.tensor)];
-                // What is contested stays so, for the other bids that ask for it.
-                *owner = if *owner == Owner::Contested { *owner } else { Owner::Nobody };
+
+    /// Who claims each stored tensor; contested if two do.
+    fn first_owners(&self) -> Vec<Owner> {
+        let mut owners = vec![Owner::Nobody; self.evidence.tensors().len()];
+        let mut ask = |tensor: TensorId, owner| {
+            let slot = &mut owners[self.evidence.index(tensor)];
+            *slot = if *slot == Owner::Nobody { owner } else { Owner::Contested };
+        };
+        for (index, claim) in self.claims.iter().enumerate() {
+            let parts = claim.iter().flat_map(|(_, bid)| &bid.parts);
+            parts.for_each(|part| ask(part.tensor, Owner::Weight(index)));
+        }
+        self.ledger.dropped.iter().for_each(|(tensor, _)| ask(*tensor, Owner::Dropped));
+        owners
+    }
+
+    /// Drops every bid that needs a contested tensor, with a finding for each such tensor.
+    fn drop_contested(&mut self, owners: &mut [Owner]) {
+        for (id, claims) in self.claims_on_contested(owners) {
+            let (_, info) = self.evidence.tensors()[self.evidence.index(id)];
+            self.ledger.findings.push(contested_finding(info, &claims));
+        }
+        let index = |id| self.evidence.index(id);
+        for claim in &mut self.claims {
+            let Some((_, bid)) = claim else { continue };
+            if bid.parts.iter().any(|part| owners[index(part.tensor)] == Owner::Contested) {
+                for part in &bid.parts {
+                    let owner = &mut owners[index(part.tensor)];
+                    // What is contested stays so, for the other bids that ask for it.
+                    *owner = if *owner == Owner::Contested { *owner } else { Owner::Nobody };
+                }
+                *claim = None;
             }
-            *claim = None;
         }
+        self.ledger.dropped.retain(|(id, _)| owners[index(*id)] == Owner::Dropped);
     }
-    ledger.dropped.retain(|(id, _)| owners[evidence.index(*id)] == Owner::Dropped);
-}
 
-/// Every contested tensor, and who claims it.
-fn claims_on_contested(
-    evidence: &Evidence<'_>,
-    claims: &[Option<(&'static str, Bid)>],
-    dropped: &[(TensorId, String)],
-    owners: &[Owner],
-) -> BTreeMap<TensorId, Vec<String>> {
-    let mut all = BTreeMap::<TensorId, Vec<String>>::new();
-    let mut ask = |tensor: TensorId, claim: &dyn Fn() -> String| {
-        if owners[evidence.index(tensor)] == Owner::Contested {
-            all.entry(tensor).or_default().push(claim());
+    /// Every contested tensor, and who claims it.
+    fn claims_on_contested(&self, owners: &[Owner]) -> BTreeMap<TensorId, Vec<String>> {
+        let mut all = BTreeMap::<TensorId, Vec<String>>::new();
+        let mut ask = |tensor: TensorId, claim: &dyn Fn() -> String| {
+            if owners[self.evidence.index(tensor)] == Owner::Contested {
+                all.entry(tensor).or_default().push(claim());
+            }
+        };
+        for (scheme, bid) in self.claims.iter().flatten() {
+            for part in &bid.parts {
+                let claim = || format!("{scheme} (as {} of {})", part.role, escaped(&bid.name));
+                ask(part.tensor, &claim);
+            }
         }
-    };
-    for (scheme, bid) in claims.iter().flatten() {
-        for part in &bid.parts {
-            let claim = || format!("{scheme} (as {} of {})", part.role, escaped(&bid.name));
-            ask(part.tensor, &claim);
+        for (tensor, reason) in &self.ledger.dropped {
+            ask(*tensor, &|| format!("a scheme that drops it ({reason})"));
         }
+        all.values_mut().for_each(|claims| claims.sort());
+        all
     }
-    for (tensor, reason) in dropped {
-        ask(*tensor, &|| format!("a scheme that drops it ({reason})"));
-    }
-    all.values_mut().for_each(|claims| claims.sort());
-    all
 }
 
 fn contested_finding(info: &TensorInfo, claims: &[String]) -> Finding {

@@ -129,17 +129,15 @@ impl<'a> Scale<'a> {
     /// The names that its weight could have.
     fn weights(&self) -> impl Iterator<Item = String> {
         let stem = self.stem;
-        let own = if self.of_module { format!("{stem}.weight") } else { stem.to_owned() };
-        let other = match self.of_module {
-            true => Some(stem.to_owned()),
+        let own = Some(stem.to_owned());
+        let names = if self.of_module {
+            [Some(format!("{stem}.weight")), own, Some(format!("{stem}.qweight"))]
+        } else {
             // Of a parameter that is not called `weight`; or packed, under a name that says so.
-            false => stem.strip_suffix("_weight").map(str::to_owned),
+            let other = stem.strip_suffix("_weight").map(str::to_owned);
+            [own, other, stem.ends_with("weight").then(|| format!("{stem}_packed"))]
         };
-        let packed = match self.of_module {
-            true => Some(format!("{stem}.qweight")),
-            false => stem.ends_with("weight").then(|| format!("{stem}_packed")),
-        };
-        [Some(own), other, packed].into_iter().flatten()
+        names.into_iter().flatten()
     }
 
     /// Whether it is certainly a scale, although its weight is missing.

@@ -18,7 +18,9 @@
 
 use crate::arithmetic::columns;
 use crate::arithmetic::columns::config::{AUTO_ROUND, FILES};
-use crate::framework::{Bids, ConfigFile, Evidence, Method, Scheme, Summary, TargetLayout, Traces};
+use crate::framework::{
+    Bids, ConfigFile, Evidence, Method, SHARED, Scheme, Summary, TargetLayout, Traces,
+};
 
 mod layout;
 mod settings;
@@ -45,11 +47,7 @@ impl Scheme for Gptq {
     }
 
     fn traces(&self) -> Traces {
-        Traces {
-            config_keys: &["quantization_config"],
-            files: &["quantize_config.json", "quant_log.csv"],
-            metadata: &[],
-        }
+        Traces { files: &["quantize_config.json", "quant_log.csv"], ..SHARED }
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

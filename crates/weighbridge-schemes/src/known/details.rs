@@ -27,7 +27,7 @@ pub(super) const FILES: [ConfigFile; 2] = [
 /// The method that a config names, that of diffusers included.
 pub(super) fn method(evidence: &Evidence<'_>) -> Option<String> {
     let own = || {
-        let method = evidence.config(DIFFUSERS)?.get("quant_method")?;
+        let method = evidence.configs().file(DIFFUSERS)?.get("quant_method")?;
         method.as_str().map(str::to_lowercase)
     };
     evidence.method().map(str::to_owned).or_else(own)
@@ -75,7 +75,7 @@ pub(super) fn whole_numbers(group: &Group<'_, '_>, suffix: &str) -> Option<Vec<u
 
 /// The type that `quanto_qmap.json` gives the module.
 pub(super) fn quanto(group: &Group<'_, '_>) -> Option<String> {
-    let map = group.evidence.config(QUANTO)?;
+    let map = group.evidence.configs().file(QUANTO)?;
     Some(map.get(group.module)?.get("weights")?.as_str()?.to_owned())
 }
 
@@ -89,7 +89,7 @@ pub(super) fn torchao_type(group: &Group<'_, '_>) -> Option<String> {
 
 /// The type of SDNQ's numbers.
 pub(super) fn sdnq(group: &Group<'_, '_>) -> Option<String> {
-    let own = group.evidence.config(DIFFUSERS);
+    let own = group.evidence.configs().file(DIFFUSERS);
     let json = own.or_else(|| group.evidence.quantization().map(|(_, json)| json))?;
     Some(json.get("weights_dtype")?.as_str()?.to_owned())
 }

@@ -30,6 +30,12 @@ pub enum Spacing {
 }
 
 impl Numbers {
+    /// The lowest and the highest.
+    #[inline(always)]
+    pub fn ends(&self) -> [f32; 2] {
+        [self.all.first(), self.all.last()].map(|end| end.copied().unwrap_or(0.0))
+    }
+
     /// The numbers of codes, which are put in order once.
     pub fn of(codes: &Codes) -> &Self {
         codes.in_order.get_or_init(|| {

@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::framework::recipe::{in_type_of, rows_of};
 use crate::framework::{Extract, GroupedCodes, Kind, Origins, Portion, Recipe, RowRule, Rule};
 use crate::number::{Element, Out};
-use crate::simd::{self, Number, half_to_f32};
+use crate::simd::{self, EightColumns, Number, half_to_f32};
 use crate::source::{Slab, Staged};
 
 mod alike;
@@ -46,7 +46,7 @@ mod zeros;
 pub(crate) use alike::Alike;
 pub(crate) use orphan::check_orphan;
 pub(crate) use packing::ColumnPacker;
-use scattered::{EIGHT, EightOutputs, Table};
+use scattered::{EIGHT, Table};
 pub(crate) use sides::{Companions, Sides, bid_or_refuse, scale_type};
 pub(crate) use streams::WordLayout;
 use streams::{COLUMNS, Streams, WORDS};
@@ -233,25 +233,14 @@ thread_local! {
 
 impl Tile<'_> {
     fn decode<T: Number + Element>(&self, out: &mut [T]) -> Result<()> {
-        let mut buffers = BUFFERS.take();
-        let done = self.decode_strips(&mut buffers, out);
-        BUFFERS.set(buffers);
-        done
-    }
-
-    fn decode_strips<T: Number + Element>(
-        &self,
-        buffers: &mut FactorBuffers,
-        out: &mut [T],
-    ) -> Result<()> {
-        let mut streams = Streams::new();
+        let (mut buffers, mut streams) = (BUFFERS.take(), Streams::new());
         let mut tile = [T::default(); scattered::TILE];
         // The first staged word may begin with outputs that are not wanted.
         let skip = length(self.rows.start % self.of.word_layout.outputs_a_word());
         let columns = skip..skip + length(self.rows.end - self.rows.start);
         for first in (0..columns.end).step_by(BLOCK) {
             let block = columns.start.max(first)..columns.end.min(first + BLOCK);
-            self.fill(buffers, block.start - skip..block.end - skip)?;
+            self.fill(&mut buffers, block.start - skip..block.end - skip)?;
             for inputs in self.stretches() {
                 for first in (first..block.end).step_by(COLUMNS) {
                     let strip = block.start.max(first)..block.end.min(first + COLUMNS);
@@ -260,13 +249,14 @@ impl Tile<'_> {
                     match self.groups {
                         Some(groups) => {
                             let kept = (&mut streams, &mut tile[..]);
-                            self.scatter(&piece, kept, groups, buffers, out);
+                            self.scatter(&piece, kept, groups, &buffers.table, out);
                         }
                         None => self.decode_piece(&piece, &mut streams, &buffers.rows, out),
                     }
                 }
             }
         }
+        BUFFERS.set(buffers);
         Ok(())
     }
 
@@ -276,24 +266,23 @@ impl Tile<'_> {
         piece: &Piece,
         (streams, tile): (&mut Streams, &mut [T]),
         groups: &[[u8; 4]],
-        buffers: &FactorBuffers,
+        table: &Table,
         out: &mut [T],
     ) {
         let Piece { first, strip, inputs, before, .. } = piece;
         let (level, groups, codes) = (simd::level(), &groups[inputs.clone()], &self.of.codes);
-        let bits = codes.packing.bits();
+        let (words, bits) = (self.codes, codes.packing.bits());
         let mut done = 0;
         while scattered::are_decoded_by_eight(level, self.of) && done + EIGHT <= strip.len() {
-            let outputs = EightOutputs {
-                codes: self.codes,
-                column: strip.start + done,
+            let (column, first) = (strip.start + done, inputs.start / (32 / bits as usize));
+            let columns = EightColumns::<_, BLOCK> {
                 bits,
-                inputs: inputs.clone(),
+                words: move |row| &words.row(first + row)[4 * column..],
                 groups,
-                factors: buffers.table.from(before + done),
+                factors: table.from(before + done),
             };
-            let out = &mut out[self.place(piece, strip.start + done)..];
-            outputs.decode(level, length(self.of.inputs), tile, out);
+            let out = &mut out[self.place(piece, column)..];
+            scattered::eight(level, columns, length(self.of.inputs), tile, out);
             done += EIGHT;
         }
         if done == strip.len() {
@@ -302,7 +291,7 @@ impl Tile<'_> {
         let columns = *first..strip.end;
         streams.gather(level, self.of.word_layout, self.codes, &columns, inputs, bits as usize);
         for (column, output) in strip.clone().zip(*before..).skip(done) {
-            let factor = |group: usize| buffers.table.of(group, output);
+            let factor = |group: usize| table.of(group, output);
             let out = &mut out[self.place(piece, column)..][..inputs.len()];
             scattered::row(level, codes, streams.of(column - first), groups, factor, out);
         }
@@ -322,7 +311,7 @@ impl Tile<'_> {
     ) {
         let Piece { first, strip, inputs, before, .. } = piece;
         let (level, groups) = (simd::level(), length(self.of.groups));
-        let factors = &factors[before * groups..];
+        let (factors, group) = (&factors[before * groups..], length(self.of.group_size));
         let bits = self.of.codes.packing.bits() as usize;
         streams.gather(level, self.of.word_layout, self.codes, &(*first..strip.end), inputs, bits);
         for (factors, column) in factors.chunks_exact(groups).zip(strip.clone()) {
@@ -330,7 +319,14 @@ impl Tile<'_> {
                 simd::prefetch(level, &out[self.place(piece, column + 1)..][..inputs.len()]);
             }
             let out = &mut out[self.place(piece, column)..][..inputs.len()];
-            self.decode_row(streams.of(column - first), factors, inputs, out);
+            let run = Run {
+                codes: streams.of(column - first),
+                start: 0,
+                factors: &factors[inputs.start / group..],
+                group,
+                into: inputs.start % group,
+            };
+            matrix::decode(level, &self.of.codes, Arithmetic::MinusTimes, false, &run, out);
         }
     }
 
@@ -367,26 +363,6 @@ impl Tile<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Some inputs of one row, out of the stream of their codes and the factors of the row.
-    fn decode_row<T: Number + Element>(
-        &self,
-        stream: &[u8],
-        factors: &[Factor],
-        inputs: &Range<usize>,
-        out: &mut [T],
-    ) {
-        let (level, codes) = (simd::level(), &self.of.codes);
-        let group = length(self.of.group_size);
-        let run = Run {
-            codes: stream,
-            start: 0,
-            factors: &factors[inputs.start / group..],
-            group,
-            into: inputs.start % group,
-        };
-        matrix::decode(level, codes, Arithmetic::MinusTimes, false, &run, out);
     }
 }
 

@@ -3,13 +3,10 @@
 //! Where codes lie, outputs are side by side, and so are the factors of an input's group. So
 //! numbers are made in that order, eight outputs at a time, and transposed afterwards.
 
-use std::ops::Range;
-
 use super::streams::{WORDS, WordLayout};
 use super::{BLOCK, Columns, length};
 use crate::arithmetic::matrix::{Codes, Factor};
 use crate::simd::{self, EightColumns, Level, Number, Sides};
-use crate::source::Staged;
 
 /// Outputs that are decoded side by side.
 pub(super) const EIGHT: usize = simd::EIGHT;
@@ -57,45 +54,19 @@ pub(super) fn are_decoded_by_eight(level: Level, of: &Columns) -> bool {
         && 32 % of.codes.packing.bits() == 0
 }
 
-/// Some inputs of eight outputs.
-pub(super) struct EightOutputs<'a> {
-    /// Words of codes, all rows.
-    pub(super) codes: &'a Staged<'a>,
-    /// The first output's column of words.
-    pub(super) column: usize,
-    /// Bits of a code.
-    pub(super) bits: u32,
-    /// The inputs, which begin at a whole word.
-    pub(super) inputs: Range<usize>,
-    /// The group of each of them.
-    pub(super) groups: &'a [[u8; 4]],
-    /// Factors from the first output on.
-    pub(super) factors: [&'a [f32]; 2],
-}
-
-impl EightOutputs<'_> {
-    /// Decodes into eight rows of `out`, `stride` apart; `tile` is a buffer for it.
-    pub(super) fn decode<T: Number>(
-        &self,
-        level: Level,
-        stride: usize,
-        tile: &mut [T],
-        out: &mut [T],
-    ) {
-        let rows = self.inputs.len();
-        (0..EIGHT).for_each(|row| simd::prefetch(level, &out[row * stride..][..rows]));
-        let first = self.inputs.start / (32 / self.bits as usize);
-        let (codes, column) = (self.codes, self.column);
-        let columns = EightColumns::<_, BLOCK> {
-            bits: self.bits,
-            words: move |row| &codes.row(first + row)[4 * column..],
-            groups: self.groups,
-            factors: self.factors,
-        };
-        simd::decode_eight_columns(level, columns, &mut tile[..EIGHT * rows]);
-        let sides = Sides { rows, columns: EIGHT, from: EIGHT, to: stride };
-        simd::transpose(level, sides, tile, out);
-    }
+/// Decodes some inputs of eight outputs into rows of `out`, `stride` apart; `tile` is a buffer for it.
+pub(super) fn eight<'a, T: Number>(
+    level: Level,
+    columns: EightColumns<'a, impl Fn(usize) -> &'a [u8], BLOCK>,
+    stride: usize,
+    tile: &mut [T],
+    out: &mut [T],
+) {
+    let rows = columns.groups.len();
+    (0..EIGHT).for_each(|row| simd::prefetch(level, &out[row * stride..][..rows]));
+    simd::decode_eight_columns(level, columns, &mut tile[..EIGHT * rows]);
+    let sides = Sides { rows, columns: EIGHT, from: EIGHT, to: stride };
+    simd::transpose(level, sides, tile, out);
 }
 
 /// The definition, for one output: `factor` gives the factors of a group.

@@ -27,7 +27,7 @@ mod origins;
 pub(crate) use crate::simd::codes::Numbers;
 pub(crate) use e2m1::{E2M1, FLOATS4};
 pub(crate) use grid::{Cell, Grid, Scales, rounded, scale_of};
-pub(crate) use origins::{Choice, Loss, NumberLevels};
+pub(crate) use origins::{Choice, Loss};
 
 pub(crate) use crate::simd::codes::{Arithmetic, Codes, Factor, Packing, Run, decode};
 
@@ -41,7 +41,7 @@ pub(crate) trait Factors: Send + Sync {
     fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()>;
 
     /// How far each of the scales that [`fill`](Self::fill) gives may be from the one that codes
-    /// were chosen under. `out` is all zero.
+    /// were chosen under; nothing is written where they are certain.
     fn unsure(&self, _: &RowGroups<'_>, _out: &mut [f32]) {}
 }
 
@@ -163,7 +163,7 @@ impl Matrix {
         let Some(index) = first_not_finite(factors) else { return Ok(()) };
         let (scale, group) = (factors[index].scale, of.groups.start + index as u64);
         Err(match self.columns {
-            ENDLESS => no_scale(format!("block {group}"), scale),
+            ENDLESS => no_scale(&format!("block {group}"), scale),
             _ => not_finite(scale, of.row, group),
         })
     }
@@ -178,10 +178,10 @@ fn first_not_finite(factors: &[Factor]) -> Option<usize> {
 
 /// The error for a scale that is infinite or NaN.
 pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
-    no_scale(format!("row {row}, group {group}"), scale)
+    no_scale(&format!("row {row}, group {group}"), scale)
 }
 
-fn no_scale(of: String, scale: f32) -> Error {
+fn no_scale(of: &str, scale: f32) -> Error {
     Error::malformed(format!("the scale of {of} is {scale}"))
         .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
 }

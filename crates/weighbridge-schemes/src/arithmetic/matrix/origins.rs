@@ -82,37 +82,18 @@ impl Loss {
     }
 }
 
-/// What numbers say about the levels that codes could be chosen from.
-pub(crate) trait NumberLevels {
-    /// The lowest and the highest.
-    fn ends(&self) -> [f32; 2];
-
-    /// The levels of a group. `unsure` is how far its scale may be from the one that codes were
-    /// chosen under.
-    fn levels(
-        &self,
-        arithmetic: Arithmetic,
-        factor: Factor,
-        loss: &Loss,
-        unsure: f32,
-    ) -> Levels<'_>;
-}
-
-impl NumberLevels for Numbers {
+impl Loss {
+    /// The levels of a group of codes that stand for such numbers. `unsure` is how far its scale may
+    /// be from the one that codes were chosen under.
     #[inline(always)]
-    fn ends(&self) -> [f32; 2] {
-        [self.all.first(), self.all.last()].map(|end| end.copied().unwrap_or(0.0))
-    }
-
-    #[inline(always)]
-    fn levels(
+    pub(crate) fn levels<'n>(
         &self,
+        numbers: &'n Numbers,
         arithmetic: Arithmetic,
         Factor { scale, offset }: Factor,
-        loss: &Loss,
         unsure: f32,
-    ) -> Levels<'_> {
-        let ends = self.ends();
+    ) -> Levels<'n> {
+        let ends = numbers.ends();
         // The same steps as decoding takes.
         let [first, last] = ends.map(|number| match arithmetic {
             Arithmetic::Times => number * scale,
@@ -127,33 +108,33 @@ impl NumberLevels for Numbers {
             Arithmetic::TimesTimes(constant) => (scale * constant, 0.0),
         };
         let (lowest, highest) = (first.min(last), first.max(last));
-        let gaps = match self.spacing {
+        let gaps = match numbers.spacing {
             Spacing::Even(gap) => Gaps::Even(gap * scale.abs()),
             Spacing::Floats { digits, smallest_normal } => {
                 Gaps::Floats { scale, digits, smallest_normal }
             }
-            Spacing::Uneven => Gaps::Table { scale, numbers: &self.all },
+            Spacing::Uneven => Gaps::Table { scale, numbers: &numbers.all },
         };
         // What is added or subtracted is rounded as well, and so is the result.
         let has_offset = matches!(arithmetic, Arithmetic::MinusTimes | Arithmetic::TimesPlus);
         let added = if arithmetic == Arithmetic::TimesPlus { offset.abs() } else { 0.0 };
-        let unsure = unsure + loss.scale;
+        let unsure = unsure + self.scale;
         let of_scale = if scale == 0.0 { 0.0 } else { unsure / scale.abs() };
-        let [of_original, least] = loss.original;
+        let [of_original, least] = self.original;
         let slack = Slack {
-            constant: loss.relative * (self.half_gap * scale.abs() + added)
-                + self.half_gap * unsure
+            constant: self.relative * (numbers.half_gap * scale.abs() + added)
+                + numbers.half_gap * unsure
                 + least,
-            of_distance: of_scale + if has_offset { loss.relative } else { 0.0 },
-            of_value: loss.relative + of_original,
+            of_distance: of_scale + if has_offset { self.relative } else { 0.0 },
+            of_value: self.relative + of_original,
         };
         let farthest = lowest.abs().max(highest.abs());
-        let beyond = loss.beyond * scale.abs()
-            + loss.relative * (farthest + 2.0 * added)
+        let beyond = self.beyond * scale.abs()
+            + self.relative * (farthest + 2.0 * added)
             + unsure * ends[0].abs().max(ends[1].abs())
             + of_original * farthest
             + least;
-        let beyond = if scale == 0.0 { beyond + loss.flushed } else { beyond };
+        let beyond = if scale == 0.0 { beyond + self.flushed } else { beyond };
         Levels { gaps, zero, lowest, highest, beyond, slack }
     }
 }
@@ -190,17 +171,16 @@ impl Matrix {
             return Err(Error::usage("a matrix needs its codes, which must be the nearest"));
         };
         let numbers = Numbers::of(&self.codes);
-        let mut at = 0;
+        let (mut at, mut unsure) = (0, [0.0; GROUPS]);
         let of = Portion { staged, elements: of.elements.clone() };
         self.each_run(&of, false, |of, columns, factors| {
-            let mut unsure = [0.0; GROUPS];
             self.factors.unsure(of, &mut unsure[..factors.len()]);
             let mut column = columns.start;
             for ((group, factor), unsure) in of.groups.clone().zip(factors).zip(unsure) {
                 let end = columns.end.min((group + 1) * self.group);
                 let here = at..at + length(end - column);
                 (column, at) = (end, here.end);
-                tell(here, &numbers.levels(self.arithmetic, *factor, loss, unsure));
+                tell(here, &loss.levels(numbers, self.arithmetic, *factor, unsure));
             }
         })
     }

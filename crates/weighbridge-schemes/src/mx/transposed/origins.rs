@@ -4,7 +4,7 @@
 //! their bounds are scattered.
 
 use super::{BLOCK, Transposed, length, power_of_two};
-use crate::arithmetic::matrix::{Arithmetic, Factor, Loss, NumberLevels as _, Numbers};
+use crate::arithmetic::matrix::{Arithmetic, Factor, Loss, Numbers};
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::framework::{Origins, Portion, Rule};
@@ -31,7 +31,7 @@ impl Origins for Transposed {
             for (at, row) in panel.rows.clone().enumerate() {
                 for (&scale, group) in scales.row(at).iter().zip(panel.groups.clone()) {
                     let factor = Factor { scale: power_of_two(scale), offset: 0.0 };
-                    let levels = numbers.levels(Arithmetic::Times, factor, &loss, 0.0);
+                    let levels = loss.levels(numbers, Arithmetic::Times, factor, 0.0);
                     let places = group * BLOCK as u64..(group + 1) * BLOCK as u64;
                     let places = places.map(|column| column * self.rows + row);
                     let places = places.filter(|place| panel.elements.contains(place));

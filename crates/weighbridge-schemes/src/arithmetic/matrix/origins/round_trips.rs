@@ -81,7 +81,7 @@ fn scales_of_the_weights_own_type() {
                 let code = |weight: &f32| nearest(numbers, rounded(dtype, weight / scale));
                 let stored: Vec<f32> = group.iter().map(|weight| code(weight) * scale).collect();
                 let factor = Factor { scale, offset: 0.0 };
-                let levels = numbers.levels(Arithmetic::Times, factor, &loss, 0.0);
+                let levels = loss.levels(numbers, Arithmetic::Times, factor, 0.0);
                 check(&format!("{range} {dtype}"), &levels, &group, &stored);
             }
         }
@@ -112,7 +112,7 @@ fn scales_and_biases_that_are_rounded_afterwards() {
             let code = |weight: &f32| ((weight - bias) / scale).round_ties_even().clamp(0.0, last);
             let stored: Vec<f32> =
                 group.iter().map(|weight| code(weight) * factor.scale + factor.offset).collect();
-            let levels = numbers.levels(Arithmetic::TimesPlus, factor, &loss, 0.0);
+            let levels = loss.levels(numbers, Arithmetic::TimesPlus, factor, 0.0);
             check(&format!("{bits} bits {dtype}"), &levels, &group, &stored);
         }
     }
@@ -138,7 +138,7 @@ fn zero_points_are_rounded() {
             let stored: Vec<f32> =
                 group.iter().map(|weight| (code(weight) - offset) * scale).collect();
             let factor = Factor { scale, offset };
-            let levels = numbers.levels(Arithmetic::MinusTimes, factor, &loss, 0.0);
+            let levels = loss.levels(numbers, Arithmetic::MinusTimes, factor, 0.0);
             check(&format!("zero points {dtype}"), &levels, &group, &stored);
         }
     }
@@ -160,7 +160,7 @@ fn scales_that_are_powers_of_two() {
             let code = |weight: &f32| nearest(numbers, weight / scale) * scale;
             let stored: Vec<f32> = group.iter().map(code).collect();
             let factor = Factor { scale, offset: 0.0 };
-            let levels = numbers.levels(Arithmetic::Times, factor, &loss, 0.0);
+            let levels = loss.levels(numbers, Arithmetic::Times, factor, 0.0);
             check("powers of two", &levels, &group, &stored);
         }
     }
@@ -181,7 +181,7 @@ fn scales_of_eight_bits() {
         };
         let stored: Vec<f32> = group.iter().map(code).collect();
         let factor = Factor { scale, offset: 0.0 };
-        let levels = numbers.levels(Arithmetic::Times, factor, &loss, 0.0);
+        let levels = loss.levels(numbers, Arithmetic::Times, factor, 0.0);
         check("scales of eight bits", &levels, &group, &stored);
     }
 }

@@ -43,7 +43,7 @@ fn all_bounds(
     let mut values: Vec<f32> = numbers.all.iter().map(value).collect();
     values.sort_by(f32::total_cmp);
     let mut out = vec![Bounds::default(); values.len()];
-    numbers.levels(arithmetic, factor, loss, 0.0).fill(&values, &mut out);
+    loss.levels(numbers, arithmetic, factor, 0.0).fill(&values, &mut out);
     values.into_iter().zip(out).collect()
 }
 
@@ -100,7 +100,7 @@ fn what_else_is_lost_widens_the_bounds() {
     // A scale that may have been another by a tenth.
     let numbers = Numbers::of(&codes);
     let mut out = [Bounds::default()];
-    numbers.levels(Arithmetic::Times, factor, &Loss::NONE, 0.1).fill(&[4.0], &mut out);
+    Loss::NONE.levels(numbers, Arithmetic::Times, factor, 0.1).fill(&[4.0], &mut out);
     assert!(near(out[0].high, 4.0 + 0.5 + 0.45), "{:?}", out[0]);
 }
 
@@ -118,7 +118,7 @@ fn a_scale_of_zero_says_what_was_flushed() {
     let mut out = [Bounds::default()];
     let factor = Factor::default();
     let loss = Loss::of_small_scales(false);
-    numbers.levels(Arithmetic::Times, factor, &loss, 0.0).fill(&[0.0], &mut out);
+    loss.levels(numbers, Arithmetic::Times, factor, 0.0).fill(&[0.0], &mut out);
     let flushed = 6.0 / 1024.0;
     assert_eq!(out[0], Bounds { low: -flushed, high: flushed });
 }
