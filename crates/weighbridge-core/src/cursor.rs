@@ -1,7 +1,7 @@
 //! Reading a header front to back: numbers, strings and skips over any [`Input`].
 
 use crate::error::{Error, Result};
-use crate::input::{Input, Need, Reading};
+use crate::input::{Input, Need, Reading, range_of};
 
 const BUFFER: usize = 64 << 10;
 
@@ -153,15 +153,11 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn take(&mut self, len: usize, what: &str) -> Result<&[u8]> {
         if let Some(all) = self.lent {
-            let from = usize::try_from(self.position).ok();
-            let bytes = from.and_then(|from| all.get(from..from.checked_add(len)?));
-            return match bytes {
-                Some(bytes) => {
-                    self.position += len as u64;
-                    Ok(bytes)
-                }
-                None => Err(self.cut_short(len as u64, what)),
+            let Some(bytes) = range_of(all, self.position, len) else {
+                return Err(self.cut_short(len as u64, what));
             };
+            self.position += len as u64;
+            return Ok(bytes);
         }
         self.take_buffered(len, what)
     }

@@ -8,64 +8,50 @@ use std::sync::Arc;
 
 use crate::blocks::Block;
 
-/// A type whose elements stand alone: so many bits each, nothing shared between neighbours.
-#[allow(missing_docs)] // The names are the documentation.
-#[allow(non_camel_case_types)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DType {
-    Bool,
-    F4,
-    F6_E2M3,
-    F6_E3M2,
-    U8,
-    I8,
-    F8_E5M2,
-    F8_E4M3,
-    F8_E8M0,
-    F8_E4M3FNUZ,
-    F8_E5M2FNUZ,
-    I16,
-    U16,
-    F16,
-    BF16,
-    I32,
-    U32,
-    F32,
-    C32,
-    C64,
-    F64,
-    I64,
-    U64,
-    C128,
+/// Declares the types: name, bits per element, bits that swap together when the byte order
+/// changes, floating or not.
+macro_rules! types {
+    ($($variant:ident $name:literal $bits:literal $swapped:literal $is_float:literal,)*) => {
+        /// A type whose elements stand alone: so many bits each, nothing shared between neighbours.
+        #[allow(missing_docs)] // The names are the documentation.
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum DType {
+            $($variant,)*
+        }
+
+        /// A row for each type, in the same order.
+        const TABLE: &[(DType, &str, u32, u32, bool)] =
+            &[$((DType::$variant, $name, $bits, $swapped, $is_float)),*];
+    };
 }
 
-/// Name, bits per element, bits that swap together when the byte order changes, floating or not.
-const TABLE: [(DType, &str, u32, u32, bool); 24] = [
-    (DType::Bool, "BOOL", 8, 8, false),
-    (DType::F4, "F4", 4, 8, true),
-    (DType::F6_E2M3, "F6_E2M3", 6, 8, true),
-    (DType::F6_E3M2, "F6_E3M2", 6, 8, true),
-    (DType::U8, "U8", 8, 8, false),
-    (DType::I8, "I8", 8, 8, false),
-    (DType::F8_E5M2, "F8_E5M2", 8, 8, true),
-    (DType::F8_E4M3, "F8_E4M3", 8, 8, true),
-    (DType::F8_E8M0, "F8_E8M0", 8, 8, true),
-    (DType::F8_E4M3FNUZ, "F8_E4M3FNUZ", 8, 8, true),
-    (DType::F8_E5M2FNUZ, "F8_E5M2FNUZ", 8, 8, true),
-    (DType::I16, "I16", 16, 16, false),
-    (DType::U16, "U16", 16, 16, false),
-    (DType::F16, "F16", 16, 16, true),
-    (DType::BF16, "BF16", 16, 16, true),
-    (DType::I32, "I32", 32, 32, false),
-    (DType::U32, "U32", 32, 32, false),
-    (DType::F32, "F32", 32, 32, true),
-    (DType::C32, "C32", 32, 16, false),
-    (DType::C64, "C64", 64, 32, false),
-    (DType::F64, "F64", 64, 64, true),
-    (DType::I64, "I64", 64, 64, false),
-    (DType::U64, "U64", 64, 64, false),
-    (DType::C128, "C128", 128, 64, false),
-];
+types! {
+    Bool "BOOL" 8 8 false,
+    F4 "F4" 4 8 true,
+    F6_E2M3 "F6_E2M3" 6 8 true,
+    F6_E3M2 "F6_E3M2" 6 8 true,
+    U8 "U8" 8 8 false,
+    I8 "I8" 8 8 false,
+    F8_E5M2 "F8_E5M2" 8 8 true,
+    F8_E4M3 "F8_E4M3" 8 8 true,
+    F8_E8M0 "F8_E8M0" 8 8 true,
+    F8_E4M3FNUZ "F8_E4M3FNUZ" 8 8 true,
+    F8_E5M2FNUZ "F8_E5M2FNUZ" 8 8 true,
+    I16 "I16" 16 16 false,
+    U16 "U16" 16 16 false,
+    F16 "F16" 16 16 true,
+    BF16 "BF16" 16 16 true,
+    I32 "I32" 32 32 false,
+    U32 "U32" 32 32 false,
+    F32 "F32" 32 32 true,
+    C32 "C32" 32 16 false,
+    C64 "C64" 64 32 false,
+    F64 "F64" 64 64 true,
+    I64 "I64" 64 64 false,
+    U64 "U64" 64 64 false,
+    C128 "C128" 128 64 false,
+}
 
 impl DType {
     /// Every type, in the order of the safetensors list with the others in between.

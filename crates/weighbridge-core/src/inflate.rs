@@ -13,6 +13,9 @@ use crate::unpack::{Unpacker, damaged};
 
 const CHUNK: usize = 32 << 10;
 
+/// Asked from time to time; an error stops the work.
+pub type GoOn<'a> = &'a dyn Fn() -> Result<()>;
+
 /// A position inside one member's decompressed contents.
 pub struct Inflater {
     member: Member,
@@ -88,24 +91,13 @@ impl Inflater {
         }
     }
 
-    /// Reads on to the end.
-    pub fn finish(&mut self, input: &Input, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
-        let mut waste = vec![0; CHUNK];
-        while !self.is_at_end() {
-            go_on()?;
-            let rest = usize::try_from(self.member.size - self.produced).unwrap_or(CHUNK);
-            self.fill(input, &mut waste[..rest.min(CHUNK)])?;
-        }
-        Ok(())
-    }
-
     /// Skips to an offset that lies ahead.
-    pub fn skip_to(&mut self, input: &Input, offset: u64) -> Result<()> {
-        let mut waste = [0u8; 4096];
+    pub fn skip_to(&mut self, input: &Input, offset: u64, go_on: GoOn<'_>) -> Result<()> {
+        let mut waste = vec![0; CHUNK];
         while self.produced < offset {
-            let rest = usize::try_from(offset - self.produced).unwrap_or(waste.len());
-            let step = rest.min(waste.len());
-            self.fill(input, &mut waste[..step])?;
+            go_on()?;
+            let rest = usize::try_from(offset - self.produced).unwrap_or(CHUNK);
+            self.fill(input, &mut waste[..rest.min(CHUNK)])?;
         }
         Ok(())
     }

@@ -56,28 +56,23 @@ pub trait Element: Copy + Default + Send + sealed::Sealed {
 mod sealed {
     /// Plain data: any bytes are a valid number.
     pub trait Sealed: bytemuck::Pod {}
-    impl Sealed for f32 {}
-    impl Sealed for half::bf16 {}
-    impl Sealed for half::f16 {}
 }
 
-impl Element for f32 {
-    const DTYPE: DType = DType::F32;
-    fn out(slice: &mut [Self]) -> Out<'_> {
-        Out::F32(slice)
-    }
+macro_rules! elements {
+    ($($type:ty: $dtype:ident $out:ident;)*) => {
+        $(impl sealed::Sealed for $type {}
+
+        impl Element for $type {
+            const DTYPE: DType = DType::$dtype;
+            fn out(slice: &mut [Self]) -> Out<'_> {
+                Out::$out(slice)
+            }
+        })*
+    };
 }
 
-impl Element for bf16 {
-    const DTYPE: DType = DType::BF16;
-    fn out(slice: &mut [Self]) -> Out<'_> {
-        Out::Bf16(slice)
-    }
-}
-
-impl Element for f16 {
-    const DTYPE: DType = DType::F16;
-    fn out(slice: &mut [Self]) -> Out<'_> {
-        Out::F16(slice)
-    }
+elements! {
+    f32: F32 F32;
+    bf16: BF16 Bf16;
+    f16: F16 F16;
 }

@@ -65,7 +65,11 @@ pub fn steps<T: Coarse>(level: Level, a: &[f32], b: &[f32]) -> (u64, bool) {
         let is_finite = |values: &[f32]| values.iter().fold(true, |all, x| all & x.is_finite());
         let (apart, all) = match is_finite(a) & is_finite(b) {
             true => of_finite(in_a, in_b),
-            false => of_any(a, b, in_a, in_b),
+            false => {
+                let finite = a.iter().zip(b).map(|(a, b)| a.is_finite() && b.is_finite());
+                let pairs = in_a.iter().zip(&*in_b).zip(finite);
+                of_any(pairs.map(|((&a, &b), is_finite)| (a, b, is_finite)))
+            }
         };
         most = most.max(apart);
         same &= all;
@@ -83,14 +87,15 @@ fn of_finite<T: Coarse>(a: &[T], b: &[T]) -> (u32, bool) {
     (most, other == 0)
 }
 
-fn of_any<T: Coarse>(a: &[f32], b: &[f32], in_a: &[T], in_b: &[T]) -> (u32, bool) {
+/// Each pair comes with whether both were finite before they were rounded.
+fn of_any<T: Coarse>(pairs: impl Iterator<Item = (T, T, bool)>) -> (u32, bool) {
     let (mut most, mut same) = (0, true);
-    for ((&a, &b), (&in_a, &in_b)) in a.iter().zip(b).zip(in_a.iter().zip(in_b)) {
-        if a.is_finite() && b.is_finite() {
-            most = most.max(in_a.place().abs_diff(in_b.place()));
+    for (a, b, are_finite) in pairs {
+        if are_finite {
+            most = most.max(a.place().abs_diff(b.place()));
         }
         // What overflows is infinite only if it was not before.
-        same &= in_a.is_same(in_b);
+        same &= a.is_same(b);
     }
     (most, same)
 }
@@ -98,13 +103,8 @@ fn of_any<T: Coarse>(a: &[f32], b: &[f32], in_a: &[T], in_b: &[T]) -> (u32, bool
 /// [`steps`] for numbers that already are of the type.
 pub fn steps_in<T: Coarse>(a: &[T], b: &[T]) -> (u64, bool) {
     let is_finite = |x: T| x.signed_bits() & T::MAGNITUDE < infinity::<T>();
-    let (mut most, mut same) = (0, true);
-    for (&a, &b) in a.iter().zip(b) {
-        if is_finite(a) && is_finite(b) {
-            most = most.max(a.place().abs_diff(b.place()));
-        }
-        same &= a.is_same(b);
-    }
+    let pairs = a.iter().zip(b).map(|(&a, &b)| (a, b, is_finite(a) && is_finite(b)));
+    let (most, same) = of_any(pairs);
     (most.into(), same)
 }
 

@@ -6,12 +6,12 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::open_files::{self, Slot};
 use super::{FileState, ReadAt, ReadPattern};
 use crate::error::Error;
+use crate::stop::lock;
 use crate::sys;
 
 pub(super) struct PositionedFile {
@@ -19,21 +19,18 @@ pub(super) struct PositionedFile {
     slot: Arc<Slot>,
     path: PathBuf,
     state: FileState,
-    /// What the system was told last about how it is read, as an index of `PATTERNS`.
-    pattern: AtomicU8,
+    /// What the system was told last about how it is read.
+    pattern: Mutex<ReadPattern>,
 }
-
-/// How a file may be read; the first is how it is opened.
-const PATTERNS: [ReadPattern; 3] =
-    [ReadPattern::Random, ReadPattern::Normal, ReadPattern::Sequential];
 
 impl PositionedFile {
     pub(super) fn new(file: File, metadata: &Metadata, path: &Path) -> Self {
-        sys::advise_file(&file, PATTERNS[0]);
+        let pattern = ReadPattern::Random;
+        sys::advise_file(&file, pattern);
         let slot = Arc::new(Slot::default());
         open_files::keep_open(&slot, Arc::new(file));
         let (path, state) = (path.to_owned(), FileState::of(metadata));
-        Self { slot, path, state, pattern: AtomicU8::new(0) }
+        Self { slot, path, state, pattern: Mutex::new(pattern) }
     }
 
     /// The file, opened again if it was closed.
@@ -45,8 +42,7 @@ impl PositionedFile {
         if FileState::of(&file.metadata()?) != self.state {
             return Err(io::Error::other(Error::malformed("was changed while it was read")));
         }
-        let pattern = PATTERNS.get(usize::from(self.pattern.load(Ordering::Relaxed)));
-        sys::advise_file(&file, *pattern.unwrap_or(&PATTERNS[0]));
+        sys::advise_file(&file, *lock(&self.pattern));
         let file = Arc::new(file);
         open_files::keep_open(&self.slot, file.clone());
         Ok(file)
@@ -63,8 +59,7 @@ impl ReadAt for PositionedFile {
     }
 
     fn will_read(&self, pattern: ReadPattern) {
-        let index = PATTERNS.iter().position(|known| *known == pattern).unwrap_or(0);
-        self.pattern.store(u8::try_from(index).unwrap_or(0), Ordering::Relaxed);
+        *lock(&self.pattern) = pattern;
         if let Some(open) = self.slot.file() {
             sys::advise_file(&open, pattern);
         }
@@ -89,7 +84,7 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, b"hello world").unwrap();
         let closed = || {
-            let (slot, pattern) = (Arc::new(Slot::default()), AtomicU8::new(2));
+            let (slot, pattern) = (Arc::new(Slot::default()), Mutex::new(ReadPattern::Sequential));
             let state = FileState::of(&path.metadata().unwrap());
             PositionedFile { slot, path: path.clone(), state, pattern }
         };

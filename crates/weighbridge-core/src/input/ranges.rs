@@ -52,26 +52,20 @@ pub fn read_ranges_merged(
     })
 }
 
-/// A piece of a buffer, with the offset its bytes come from.
-struct Piece<'a> {
-    offset: u64,
-    out: &'a mut [u8],
-}
-
-impl Piece<'_> {
+impl ReadRange<'_> {
     fn end(&self) -> u64 {
         self.offset.saturating_add(self.out.len() as u64)
     }
 }
 
 /// The ranges in pieces of at most `max_len` bytes, in the order of their offsets.
-fn split<'a>(ranges: &'a mut [ReadRange<'_>], max_len: usize) -> Vec<Piece<'a>> {
+fn split<'a>(ranges: &'a mut [ReadRange<'_>], max_len: usize) -> Vec<ReadRange<'a>> {
     let mut pieces = Vec::with_capacity(ranges.len());
     for range in ranges {
         let mut offset = range.offset;
         for out in range.out.chunks_mut(max_len) {
             let next = offset.saturating_add(out.len() as u64);
-            pieces.push(Piece { offset, out });
+            pieces.push(ReadRange { offset, out });
             offset = next;
         }
     }
@@ -82,10 +76,10 @@ fn split<'a>(ranges: &'a mut [ReadRange<'_>], max_len: usize) -> Vec<Piece<'a>> 
 /// What is asked for at once.
 struct Request<'a> {
     span: Range<u64>,
-    pieces: Vec<Piece<'a>>,
+    pieces: Vec<ReadRange<'a>>,
 }
 
-fn merged(pieces: Vec<Piece<'_>>, how: Requests) -> Vec<Request<'_>> {
+fn merged(pieces: Vec<ReadRange<'_>>, how: Requests) -> Vec<Request<'_>> {
     let mut requests: Vec<Request<'_>> = Vec::new();
     for piece in pieces {
         match requests.last_mut().filter(|last| last.takes(&piece, how)) {
@@ -101,7 +95,7 @@ fn merged(pieces: Vec<Piece<'_>>, how: Requests) -> Vec<Request<'_>> {
 }
 
 impl Request<'_> {
-    fn takes(&self, piece: &Piece<'_>, how: Requests) -> bool {
+    fn takes(&self, piece: &ReadRange<'_>, how: Requests) -> bool {
         let end = self.span.end.max(piece.end());
         piece.offset.saturating_sub(self.span.end) <= how.max_gap
             && end - self.span.start <= how.max_len as u64

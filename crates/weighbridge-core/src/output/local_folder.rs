@@ -79,8 +79,9 @@ impl LocalFolder {
 
 impl Destination for LocalFolder {
     fn begin(&self, stamp: &dyn Fn() -> String) -> Result<()> {
-        let partial = PartialFolder::create(&self.target, &stamp(), self.leftover)?;
-        let begun = self.partial.set(partial.made_by(self.made_by));
+        let mut partial = PartialFolder::create(&self.target, &stamp(), self.leftover)?;
+        partial.made_by = self.made_by;
+        let begun = self.partial.set(partial);
         begun.map_err(|_| Error::usage("the directory was started already"))
     }
 

@@ -55,7 +55,8 @@ impl Lock {
             Err(e) => return Err(Error::io(e, "cannot create").in_file(&path)),
         };
         let (target, mut file) = (target.to_owned(), file);
-        let text = contents(&mut file).filter(|text| text.is_empty() || is_ours(text));
+        let text =
+            contents(&mut file).filter(|text| text.is_empty() || text.starts_with(FIRST_LINE));
         let Some(text) = text else { return Err(in_the_way(&path)) };
         remember(&path);
         let mut lock = Self { file: Some(file), path, target, removed: None };
@@ -126,10 +127,6 @@ fn contents(file: &mut File) -> Option<String> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
     Some(text)
-}
-
-fn is_ours(text: &str) -> bool {
-    text.starts_with(FIRST_LINE)
 }
 
 #[cfg(test)]

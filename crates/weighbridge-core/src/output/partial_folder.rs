@@ -39,7 +39,7 @@ pub(super) struct PartialFolder {
     /// Its files that are complete.
     pub(super) finished: Finished,
     /// What makes it, for the marker.
-    made_by: &'static str,
+    pub(super) made_by: &'static str,
     /// Directories that earlier runs replaced and left behind, and this one removed.
     removed: Mutex<Vec<PathBuf>>,
     /// Released last.
@@ -90,12 +90,6 @@ impl PartialFolder {
         }
         let target = target.to_owned();
         Ok(Self { partial, target, plan, finished, made_by: "", removed, lock })
-    }
-
-    /// Says in the marker what makes it.
-    pub fn made_by(mut self, verb: &'static str) -> Self {
-        self.made_by = verb;
-        self
     }
 
     /// Where it lies until it is finished.

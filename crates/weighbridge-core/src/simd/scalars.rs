@@ -62,11 +62,6 @@ impl Parallel for Scalars {
 
 impl Vector for Scalars {
     #[inline(always)]
-    fn lanes(self) -> [f32; LANES] {
-        self.0
-    }
-
-    #[inline(always)]
     fn store(self, to: &mut [f32; LANES]) {
         *to = self.0;
     }

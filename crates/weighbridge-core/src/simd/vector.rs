@@ -67,7 +67,12 @@ pub trait Parallel:
 /// Eight f32.
 pub trait Vector: Parallel<Mask: Mask> {
     /// The lanes.
-    fn lanes(self) -> [f32; LANES];
+    #[inline(always)]
+    fn lanes(self) -> [f32; LANES] {
+        let mut lanes = [0.0; LANES];
+        self.store(&mut lanes);
+        lanes
+    }
 
     /// Writes the lanes.
     fn store(self, to: &mut [f32; LANES]);

@@ -104,7 +104,7 @@ impl Wanted<'_> {
     }
 
     fn named(&self, error: Error) -> Error {
-        error.in_tensor(&self.tensor.name).in_file(self.source.input.name())
+        self.source.named(self.tensor, error)
     }
 }
 

@@ -20,13 +20,13 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::strides::{Side, copy};
+use super::strides::{Side, copy, each_index};
 use crate::error::Result;
 use crate::shape::element_count;
 
 /// What is read at a time.
 #[derive(Clone, Copy, Debug)]
-struct Reach {
+pub(super) struct Reach {
     /// Unwanted bytes that are read along, if that saves a read.
     gap: u64,
     /// Bytes of the buffer.
@@ -34,25 +34,18 @@ struct Reach {
 }
 
 /// A gap costs about as much as the read that it saves; the buffer stays in the second cache.
-const NEAR: Reach = Reach { gap: 4 << 10, buffer: 256 << 10 };
+pub(super) const NEAR: Reach = Reach { gap: 4 << 10, buffer: 256 << 10 };
 
 /// Over a network, a read costs as much as a megabyte.
-const FAR: Reach = Reach { gap: 1 << 20, buffer: 8 << 20 };
+pub(super) const FAR: Reach = Reach { gap: 1 << 20, buffer: 8 << 20 };
 
 thread_local! {
     /// The buffer, kept from one tile to the next.
     static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// A dimension of what is copied; steps are counted in elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Dimension {
-    pub(super) count: usize,
-    /// From one index to the next where it is stored.
-    pub(super) from: u64,
-    /// From one index to the next where it is written.
-    pub(super) to: usize,
-}
+/// A dimension of what is copied: from where it is stored, which may be a large file.
+pub(super) type Dimension = Side<u64>;
 
 pub(super) type Dimensions = SmallVec<[Dimension; 6]>;
 
@@ -143,24 +136,16 @@ impl Region {
     }
 }
 
-/// Copies a region out of stored bytes. `read(offset, out)` reads some of them; the offset counts
-/// from the tensor's first byte.
-pub(super) fn gather(
-    has_latency: bool,
-    region: &Region,
-    unit: usize,
-    out: &mut [u8],
-    read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
-) -> Result<()> {
-    gather_with(if has_latency { FAR } else { NEAR }, region, unit, out, read)
-}
+/// Reads some of a tensor's stored bytes, from an offset that counts from the first of them.
+type Read<'a> = &'a mut dyn FnMut(u64, &mut [u8]) -> Result<()>;
 
-fn gather_with(
+/// Copies a region out of stored bytes.
+pub(super) fn gather(
     reach: Reach,
     region: &Region,
     unit: usize,
     out: &mut [u8],
-    read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
+    read: Read<'_>,
 ) -> Result<()> {
     let mut buffer = KEPT.take();
     let plan = Plan::of(reach, &region.sides, unit);
@@ -244,7 +229,7 @@ impl Plan {
         region: &Region,
         buffer: &mut [u8],
         out: &mut [u8],
-        read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
+        read: Read<'_>,
     ) -> Result<()> {
         let outside: SmallVec<[usize; 6]> = self.outside.iter().map(|side| side.count).collect();
         each_index(&outside, |index| {
@@ -269,13 +254,7 @@ impl Plan {
     }
 
     /// Fills the buffer; `count` is how many indexes of the cut dimension it holds.
-    fn fill(
-        &self,
-        base: u64,
-        count: usize,
-        buffer: &mut [u8],
-        read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
-    ) -> Result<()> {
+    fn fill(&self, base: u64, count: usize, buffer: &mut [u8], read: Read<'_>) -> Result<()> {
         let mut stretch = usize::try_from(self.stretch).unwrap_or(usize::MAX);
         let mut apart: SmallVec<[Placed; 6]> =
             self.inside.iter().filter(|placed| placed.apart).copied().collect();
@@ -308,19 +287,6 @@ impl Placed {
 
     fn side(&self) -> Side {
         Side { count: self.side.count, from: self.pitch, to: self.side.to }
-    }
-}
-
-/// Calls `each` with every combination of indexes, the last one fastest.
-fn each_index(counts: &[usize], mut each: impl FnMut(&[usize]) -> Result<()>) -> Result<()> {
-    let mut index: SmallVec<[usize; 6]> = counts.iter().map(|_| 0).collect();
-    loop {
-        each(&index)?;
-        let Some(raised) = (0..counts.len()).rev().find(|&d| index[d] + 1 < counts[d]) else {
-            return Ok(());
-        };
-        index[raised] += 1;
-        index[raised + 1..].fill(0);
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::catalog::Member;
 use crate::error::{Error, Result};
-use crate::inflate::{Inflater, check_range};
+use crate::inflate::{GoOn, Inflater, check_range};
 use crate::input::{Input, range_of};
 use crate::limits::{Budget, Limits};
 use crate::stop::lock;
@@ -120,13 +120,13 @@ impl Members {
         input: &Input,
         members: &[Member],
         is_wanted: &dyn Fn(usize) -> bool,
-        go_on: &dyn Fn() -> Result<()>,
+        go_on: GoOn<'_>,
     ) -> std::result::Result<(), (usize, Error)> {
         let progress = self.progress.get().map(|all| &**all).unwrap_or_default();
         for (index, (member, progress)) in members.iter().zip(progress).enumerate() {
             let is_begun = progress.load(Ordering::Relaxed) == BEGUN;
             if is_begun && member.crc.is_some() && is_wanted(index) {
-                let checked = Inflater::new(member).finish(input, go_on);
+                let checked = Inflater::new(member).skip_to(input, member.size, go_on);
                 checked.map_err(|error| (index, error))?;
                 progress.store(CHECKED, Ordering::Relaxed);
             }
@@ -213,7 +213,7 @@ impl Forward {
                 self.inflater.fill(input, &mut bytes)?;
                 self.skipped.push(Skipped { offset: position, bytes, left: len });
             }
-            _ => self.inflater.skip_to(input, offset)?,
+            _ => self.inflater.skip_to(input, offset, &|| Ok(()))?,
         }
         self.inflater.fill(input, out)?;
         Ok(true)

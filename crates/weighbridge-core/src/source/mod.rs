@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use crate::catalog::{Catalog, Run, SummedMember, TensorInfo};
 use crate::error::{Error, Result};
+use crate::inflate::GoOn;
 use crate::input::{Input, range_of};
 use crate::limits::Limits;
 
@@ -113,13 +114,6 @@ pub enum Access {
     Sequential,
 }
 
-/// A member of an archive whose checksum is stated: one that is stored, or one that is compressed, by
-/// its index.
-enum Summed {
-    Stored(SummedMember),
-    Packed(u32),
-}
-
 /// One opened container.
 pub struct Source {
     input: Input,
@@ -205,31 +199,24 @@ impl Source {
         slab: &Slab,
         scratch: &'a mut Vec<u8>,
     ) -> Result<Staged<'a>> {
-        self.fetch_inner(tensor, slab, scratch)
-            .map_err(|e| e.in_tensor(&tensor.name).in_file(self.input.name()))
+        self.stage(tensor, slab, scratch)
+            .and_then(|()| self.fetched(tensor, slab, scratch))
+            .map_err(|error| self.named(tensor, error))
     }
 
-    fn fetch_inner<'a>(
-        &'a self,
-        tensor: &TensorInfo,
-        slab: &Slab,
-        scratch: &'a mut Vec<u8>,
-    ) -> Result<Staged<'a>> {
+    /// Reads the bytes of a slab into `scratch`, where they are not lent.
+    fn stage(&self, tensor: &TensorInfo, slab: &Slab, scratch: &mut Vec<u8>) -> Result<()> {
         let span = self.check_slab(tensor, slab)?;
-        let row_bytes = to_usize(slab.row_bytes)?;
         if span == 0 {
             // Nothing is wanted, so it does not matter where it would be.
-            return Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? });
+            return Ok(());
         }
         self.input.will_need_stretch(span);
-        if let Some(lent) = self.lent(tensor, slab, span) {
-            let lent = lent?;
-            self.saw_slab(tensor, slab, lent.bytes, lent.stride)?;
-            return Ok(lent);
+        if let Some(lent) = self.lent(tensor, slab, span).transpose()? {
+            return self.saw_slab(tensor, slab, lent.bytes, lent.stride);
         }
         resize(scratch, slab)?;
-        self.read_slab(tensor, slab, scratch)?;
-        Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
+        self.read_slab(tensor, slab, scratch)
     }
 
     /// Reads a slab of a tensor into `out`.
@@ -242,7 +229,7 @@ impl Source {
             self.input.will_need_stretch(span);
             self.read_slab(tensor, slab, out)
         };
-        read().map_err(|e: Error| e.in_tensor(&tensor.name).in_file(self.input.name()))
+        read().map_err(|error| self.named(tensor, error))
     }
 
     /// How far a slab reaches; an error unless it is one of the tensor's, which can be read.
@@ -285,61 +272,55 @@ impl Source {
     /// An error if what was read so far came from an archive member that is damaged: one that does
     /// not have the checksum that the archive states. What was not read of such members is looked at
     /// now; `go_on` is asked from time to time.
-    pub fn check_sums(&self, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
-        self.check_sums_where(&|_| true, go_on)
+    pub fn check_sums(&self, go_on: GoOn<'_>) -> Result<()> {
+        self.check_sums_where(&|_| true, &|_| true, go_on)
     }
 
     /// The same of the members that some tensors lie in.
     pub fn check_sums_of<'a>(
         &self,
         tensors: impl Iterator<Item = &'a TensorInfo>,
-        go_on: &dyn Fn() -> Result<()>,
+        go_on: GoOn<'_>,
     ) -> Result<()> {
         let mut starts = Vec::new();
         let mut inside = HashSet::with_hasher(foldhash::fast::RandomState::default());
         for tensor in tensors {
             match tensor.place.run {
                 Run::At(at) => starts.push(at),
-                Run::Inside { member, .. } => drop(inside.insert(member)),
+                Run::Inside { member, .. } => drop(inside.insert(member as usize)),
                 _ => {}
             }
         }
         starts.sort_unstable();
-        let is_wanted = |of: Summed| match of {
-            Summed::Stored(member) => {
-                let next = starts.partition_point(|&at| at < member.offset);
-                starts.get(next).is_some_and(|at| at - member.offset < member.len)
-            }
-            Summed::Packed(index) => inside.contains(&index),
+        let wants_stored = |member: SummedMember| {
+            let next = starts.partition_point(|&at| at < member.offset);
+            starts.get(next).is_some_and(|at| at - member.offset < member.len)
         };
-        self.check_sums_where(&is_wanted, go_on)
+        self.check_sums_where(&wants_stored, &|index| inside.contains(&index), go_on)
     }
 
     fn check_sums_where(
         &self,
-        is_wanted: &dyn Fn(Summed) -> bool,
-        go_on: &dyn Fn() -> Result<()>,
+        wants_stored: &dyn Fn(SummedMember) -> bool,
+        wants_packed: &dyn Fn(usize) -> bool,
+        go_on: GoOn<'_>,
     ) -> Result<()> {
         let in_tensor = |error: Error, is_inside: &dyn Fn(Run) -> bool| {
             let mut tensors = self.catalog.tensors.iter();
             let first = tensors.find(|tensor| is_inside(tensor.place.run));
             first.into_iter().fold(error, |error, tensor| error.in_tensor(&tensor.name))
         };
-        let wants_stored = |member: SummedMember| is_wanted(Summed::Stored(member));
-        let stored =
-            self.sums.finish(&self.input, &wants_stored, go_on).map_err(|(member, error)| {
-                let inside = |at: u64| at >= member.offset && at - member.offset < member.len;
-                in_tensor(error, &|run| matches!(run, Run::At(at) if inside(at)))
-            });
+        let stored = self.sums.finish(&self.input, wants_stored, go_on);
+        let stored = stored.map_err(|(member, error)| {
+            let inside = |at: u64| at >= member.offset && at - member.offset < member.len;
+            in_tensor(error, &|run| matches!(run, Run::At(at) if inside(at)))
+        });
         let packed = || {
-            let wants = |index| is_wanted(Summed::Packed(u32::try_from(index).unwrap_or(u32::MAX)));
-            let checked = self.members.finish(&self.input, &self.catalog.members, &wants, go_on);
+            let members = &self.catalog.members;
+            let checked = self.members.finish(&self.input, members, wants_packed, go_on);
             checked.map_err(|(index, error)| {
-                let index = u32::try_from(index).unwrap_or(u32::MAX);
-                in_tensor(
-                    error,
-                    &|run| matches!(run, Run::Inside { member, .. } if member == index),
-                )
+                let is_it = |member: u32| member as usize == index;
+                in_tensor(error, &|run| matches!(run, Run::Inside { member, .. } if is_it(member)))
             })
         };
         stored.and_then(|()| packed()).map_err(|error| error.in_file(self.input.name()))
@@ -371,13 +352,10 @@ impl Source {
         scratch: &'a [u8],
     ) -> Result<Staged<'a>> {
         let row_bytes = to_usize(slab.row_bytes)?;
+        let kept = Staged { bytes: scratch, row_bytes, stride: row_bytes };
         match span_of(slab) {
-            None | Some(0) => Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? }),
-            Some(span) => self.lent(tensor, slab, span).unwrap_or(Ok(Staged {
-                bytes: scratch,
-                row_bytes,
-                stride: row_bytes,
-            })),
+            None | Some(0) => Ok(Staged { bytes: &[], stride: to_usize(slab.stride)?, ..kept }),
+            Some(span) => self.lent(tensor, slab, span).unwrap_or(Ok(kept)),
         }
     }
 
@@ -390,6 +368,11 @@ impl Source {
             Some(reason) => Err(Error::unsupported(reason.to_string()).in_tensor(&tensor.name)),
             None => Ok(()),
         }
+    }
+
+    /// An error that says where it was.
+    fn named(&self, tensor: &TensorInfo, error: Error) -> Error {
+        error.in_tensor(&tensor.name).in_file(self.input.name())
     }
 
     fn missing(&self, tensor: &TensorInfo) -> Error {

@@ -2,7 +2,7 @@
 
 use smallvec::smallvec;
 
-use super::gather::{Dimension, Region, gather, regions};
+use super::gather::{Dimension, FAR, NEAR, Region, gather, regions};
 use super::{Slab, Source, to_usize};
 use crate::catalog::{Order, Run, Swap, TensorInfo};
 use crate::dtype::StoredType;
@@ -27,9 +27,7 @@ impl Source {
             let bytes = Dimension { count: row_bytes, from: 1, to: 1 };
             let last = slab.offset + (slab.count - 1) * slab.stride + slab.row_bytes - 1;
             let region = Region { base: slab.offset, at: 0, last, sides: smallvec![rows, bytes] };
-            gather(self.input.has_latency(), &region, 1, out, &mut |at, bytes| {
-                self.read_raw(tensor, at, bytes)
-            })?;
+            self.gather(tensor, &region, 1, out)?;
             swap(tensor.place.swap, out);
             return Ok(());
         }
@@ -86,14 +84,16 @@ impl Source {
                     let stored = stored.get(..to_usize(end)?).ok_or_else(|| self.missing(tensor));
                     region.copy(length, stored?, out);
                 }
-                None => {
-                    gather(self.input.has_latency(), &region, length, out, &mut |at, bytes| {
-                        self.read_raw(tensor, at, bytes)
-                    })?;
-                }
+                None => self.gather(tensor, &region, length, out)?,
             }
         }
         Ok(())
+    }
+
+    /// Copies a region out of what is stored.
+    fn gather(&self, t: &TensorInfo, region: &Region, unit: usize, out: &mut [u8]) -> Result<()> {
+        let reach = if self.input.has_latency() { FAR } else { NEAR };
+        gather(reach, region, unit, out, &mut |at, bytes| self.read_raw(t, at, bytes))
     }
 
     /// What lies from a tensor's first byte on, where it is in memory.

@@ -1,14 +1,16 @@
 //! Copying from one arrangement of elements in memory to another.
 
+use std::convert::Infallible;
+
 use smallvec::SmallVec;
 
 use crate::simd::{self, Number, Sides};
 
 /// A dimension, with the steps between its indexes on both sides, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Side {
+pub(super) struct Side<From = usize> {
     pub(super) count: usize,
-    pub(super) from: usize,
+    pub(super) from: From,
     pub(super) to: usize,
 }
 
@@ -49,15 +51,27 @@ fn copy_units<const UNIT: usize>(sides: &[Side], from: &[u8], to: &mut [u8]) {
         None => None,
     };
     let down = down.unwrap_or(one);
-    let mut index: SmallVec<[usize; 8]> = rest.iter().map(|_| 0).collect();
-    loop {
+    let counts: SmallVec<[usize; 8]> = rest.iter().map(|side| side.count).collect();
+    let Ok(()) = each_index(&counts, |index| {
         let place = |step: fn(&Side) -> usize| -> usize {
             index.iter().zip(&rest).map(|(index, side)| index * step(side)).sum()
         };
         let (at, onto) = (place(|side| side.from), place(|side| side.to));
         plane(down, across, &from[at..], &mut to[onto..]);
-        let Some(raised) = (0..rest.len()).rev().find(|&d| index[d] + 1 < rest[d].count) else {
-            return;
+        Ok::<(), Infallible>(())
+    });
+}
+
+/// Calls `each` with every combination of indexes, the last one fastest.
+pub(super) fn each_index<E>(
+    counts: &[usize],
+    mut each: impl FnMut(&[usize]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut index: SmallVec<[usize; 8]> = counts.iter().map(|_| 0).collect();
+    loop {
+        each(&index)?;
+        let Some(raised) = (0..counts.len()).rev().find(|&d| index[d] + 1 < counts[d]) else {
+            return Ok(());
         };
         index[raised] += 1;
         index[raised + 1..].fill(0);

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use crate::catalog::{Catalog, SummedMember};
 use crate::crc::shifted;
 use crate::error::Result;
-use crate::inflate::wrong_sum;
+use crate::inflate::{GoOn, wrong_sum};
 use crate::input::Input;
 use crate::stop::lock;
 
@@ -94,7 +94,7 @@ impl Sums {
         &self,
         input: &Input,
         is_wanted: &dyn Fn(SummedMember) -> bool,
-        go_on: &dyn Fn() -> Result<()>,
+        go_on: GoOn<'_>,
     ) -> std::result::Result<(), (SummedMember, crate::Error)> {
         let accounts = self.accounts.get().map(|all| &**all).unwrap_or_default();
         let is_read = |account: &&Account| account.is_read.load(Ordering::Relaxed);
@@ -161,7 +161,7 @@ impl Account {
     }
 
     /// Sums what has not been seen.
-    fn finish(&self, input: &Input, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
+    fn finish(&self, input: &Input, go_on: GoOn<'_>) -> Result<()> {
         let mut seen = lock(&self.seen);
         if seen.whole.is_none() {
             let mut left = seen.left(self.member.len);
@@ -182,7 +182,7 @@ impl Account {
         seen: &mut Seen,
         gaps: &[Range<u64>],
         input: &Input,
-        go_on: &dyn Fn() -> Result<()>,
+        go_on: GoOn<'_>,
     ) -> Result<()> {
         let (mut scratch, mut sum) = (Vec::new(), seen.sum);
         for gap in gaps {

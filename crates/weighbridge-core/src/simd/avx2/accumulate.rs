@@ -1,5 +1,4 @@
 //! The sums of a comparison, one register for each.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,4 @@
 //! Sums by digits, eight codes at a time: a digit picks a lane of a table.
-#![allow(unsafe_code)] // Intrinsics; callers have the instructions.
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,4 @@
 //! The sums of some numbers and their extremes: eight registers of sums, three of the rest.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -4,7 +4,6 @@
 //! arithmetic on the results of [`half_to_f32`](crate::simd::half_to_f32): rounding cannot turn
 //! such a NaN into anything else, and need not test for it. Other lanes go through [`any_nan`]
 //! first.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -4,7 +4,7 @@
 //! which take slices. Functions of registers and references have `#[target_feature]`, so they are
 //! safe to call from one another. Functions of pointers are `#[inline(always)]` instead: they
 //! become part of their callers, and are compiled with the callers' instructions.
-#![allow(unsafe_code)] // Intrinsics; an [`Avx2`] exists only where the CPU has them.
+#![allow(unsafe_code)] // In the whole folder: an [`Avx2`] exists only where the CPU has the instructions.
 
 use std::ops::Range;
 

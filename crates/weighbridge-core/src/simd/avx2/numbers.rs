@@ -1,5 +1,4 @@
 //! Integers in registers, converted to numbers and written to memory.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,4 @@
 //! Whole slices.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,4 @@
 //! The nearest of sixteen steps for 32 numbers: their buckets and steps are looked up as bytes.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

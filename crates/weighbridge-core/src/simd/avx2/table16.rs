@@ -1,5 +1,4 @@
 //! Lookups of 16-bit numbers by codes of four bits.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
@@ -30,6 +29,14 @@ impl Table16 {
             low_bytes: _mm256_permute4x64_epi64::<0b10_00_10_00>(words),
             high_bytes: _mm256_permute4x64_epi64::<0b11_01_11_01>(words),
         }
+    }
+
+    /// What `value` gives for 0 to 15.
+    #[inline]
+    #[target_feature(enable = "avx2,f16c,fma")]
+    pub(super) fn counted<T: Number>(value: impl Fn(__m256) -> __m256) -> Self {
+        let low = value(_mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.));
+        Self::new::<T>(low, value(_mm256_setr_ps(8., 9., 10., 11., 12., 13., 14., 15.)))
     }
 
     /// A table that was made before: sixteen low bytes, then sixteen high bytes.

@@ -1,5 +1,4 @@
 //! Squares of a matrix, transposed in registers.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

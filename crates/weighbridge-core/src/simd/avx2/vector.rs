@@ -1,5 +1,4 @@
 //! A [`Vector`] in one register.
-#![allow(unsafe_code)] // Intrinsics; a [`Register`] exists only where the CPU has them.
 
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Sub};
@@ -81,13 +80,6 @@ impl Parallel for Register {
 }
 
 impl Vector for Register {
-    #[inline(always)]
-    fn lanes(self) -> [f32; LANES] {
-        let mut lanes = [0.0; LANES];
-        self.store(&mut lanes);
-        lanes
-    }
-
     #[inline(always)]
     fn store(self, to: &mut [f32; LANES]) {
         // SAFETY: the CPU has the instructions, and there is room for eight.

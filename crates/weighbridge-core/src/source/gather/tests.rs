@@ -71,7 +71,7 @@ fn any_stretch_of_any_arrangement_is_what_its_definition_says() {
         let mut lent = staged.clone();
         for region in regions(&shape, &strides, &wanted).unwrap() {
             assert!(region.last <= span);
-            gather_with(reach, &region, unit, &mut staged, &mut read).unwrap();
+            gather(reach, &region, unit, &mut staged, &mut read).unwrap();
             region.copy(unit, &stored, &mut lent);
         }
         assert!(
@@ -93,7 +93,7 @@ fn close_stretches_are_read_at_once() {
         };
         let mut out = vec![0; usize::try_from(tile * columns * 4).unwrap()];
         let (mut count, mut bytes) = (0, 0);
-        gather(false, region, 4, &mut out, &mut |_, out| {
+        gather(NEAR, region, 4, &mut out, &mut |_, out| {
             (count, bytes) = (count + 1, bytes + out.len());
             Ok(())
         })
@@ -108,7 +108,7 @@ fn close_stretches_are_read_at_once() {
         panic!("one region")
     };
     let mut count = 0;
-    gather(false, region, 4, &mut vec![0; 200_000], &mut |_, _| {
+    gather(NEAR, region, 4, &mut vec![0; 200_000], &mut |_, _| {
         count += 1;
         Ok(())
     })

@@ -1,5 +1,4 @@
 //! One or two bits per weight, and one scale.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,4 @@
 //! Nibbles that choose from a table of sixteen uneven steps.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

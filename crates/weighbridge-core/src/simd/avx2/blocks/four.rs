@@ -1,5 +1,4 @@
 //! Elements with at most four values: each value is computed once, then looked up.
-#![allow(unsafe_code)] // AVX2 forms; reached only where the CPU has it.
 
 use std::arch::x86_64::*;
 

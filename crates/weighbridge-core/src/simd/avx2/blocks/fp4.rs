@@ -1,5 +1,4 @@
 //! Four-bit floats (a sign, two bits of exponent, one of fraction) with scales of eight bits.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -5,7 +5,6 @@
 //! themselves, since their digits have eight values. In sixteen bits, where rounding costs most,
 //! the digits of 32 elements, joined with their signs or whatever else tells them apart, are the
 //! codes of a [`Table16`](crate::simd::avx2::Table16).
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

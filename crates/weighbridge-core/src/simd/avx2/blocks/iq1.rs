@@ -1,5 +1,4 @@
 //! IQ1: eight of -1, 0 and 1 from a grid, moved up or down by 1/8, and a scale of three bits.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,4 @@
 //! IQ2: eight magnitudes from a grid, a sign each, and a scale of four bits over 16 or 32 of them.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,4 @@
 //! IQ3: four magnitudes from a grid, a sign each, and a scale of four bits over 32 of them.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

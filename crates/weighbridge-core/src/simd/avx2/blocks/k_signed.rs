@@ -1,6 +1,5 @@
 //! K types whose values lie around zero: blocks of 256. Q3_K and Q6_K cut them into groups of 16
 //! that each have a signed scale.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

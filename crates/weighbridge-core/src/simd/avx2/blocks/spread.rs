@@ -8,7 +8,6 @@
 //! A lane's number may be too large by a power of two: its bits were not shifted down, or its byte
 //! is at the top of the lane so that its sign counts. The group's scale, too small by the same
 //! power, makes up for it. Both are exact, so the product is the definition's to the bit.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,4 @@
 //! Weights of -1, 0 and 1 times one scale.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 

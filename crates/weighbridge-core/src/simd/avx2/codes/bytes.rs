@@ -1,5 +1,4 @@
 //! Codes of one byte: whole numbers and floats of eight bits.
-#![allow(unsafe_code)] // Intrinsics.
 
 use std::arch::x86_64::*;
 

@@ -4,7 +4,6 @@
 //! every element is a lookup (`nibbles`). Bytes are widened from memory and computed, sixteen at a
 //! time (`bytes`). Groups are small and many: whatever is the same for all of them is decided
 //! once, outside the loops.
-#![allow(unsafe_code)] // Intrinsics.
 
 mod bytes;
 mod nibbles;

@@ -1,5 +1,4 @@
 //! Codes of four bits, looked up among sixteen values.
-#![allow(unsafe_code)] // Intrinsics.
 
 use std::arch::x86_64::*;
 
