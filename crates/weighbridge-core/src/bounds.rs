@@ -7,8 +7,7 @@
 
 use std::ops::Range;
 
-use crate::kernel;
-use crate::simd::{self, Isa};
+use crate::simd::{self, Isa, kernel};
 
 mod inside;
 

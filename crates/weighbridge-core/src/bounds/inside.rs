@@ -18,27 +18,6 @@ const LESS: f32 = 1.0 - 1.0 / 1024.0;
 /// twice this.
 const NEAR: f32 = 1.0 / (1 << 21) as f32;
 
-/// What a second look asks of every original of a group.
-struct Reach {
-    /// How far it may lie from its level.
-    half: f32,
-    /// The outermost levels.
-    ends: [f32; 2],
-    /// Where it may lie at all.
-    outer: [f32; 2],
-}
-
-impl Reach {
-    /// Not zero if an original lies too far from its level.
-    #[inline(always)]
-    fn excludes(&self, value: f32, original: f32) -> u32 {
-        let back = lesser(greater(original, self.ends[0]), self.ends[1]);
-        let is_near = (back - value).abs() <= self.half;
-        let is_in = (original >= self.outer[0]) & (original <= self.outer[1]);
-        u32::from(!(is_near & is_in))
-    }
-}
-
 impl Levels<'_> {
     /// Whether all candidates lie within the narrower bounds. To be called within a task.
     #[inline(always)]
@@ -81,14 +60,15 @@ impl Levels<'_> {
     /// Whether this is so of all originals once they are brought back between the outermost levels.
     #[inline(always)]
     fn hold_clipped(&self, gap: f32, Candidates { stored, originals, .. }: Candidates<'_>) -> bool {
-        let reach = Reach {
-            half: gap / 2.0 + self.slack.constant * LESS,
-            ends: [self.lowest, self.highest],
-            outer: [self.lowest - self.beyond, self.highest + self.beyond],
-        };
+        let Self { lowest, highest, beyond, .. } = *self;
+        let half = gap / 2.0 + self.slack.constant * LESS;
+        let outer = [lowest - beyond, highest + beyond];
         let mut outside = 0;
         for (&value, &original) in stored.iter().zip(originals) {
-            outside |= reach.excludes(value, original);
+            let back = lesser(greater(original, lowest), highest);
+            let is_near = (back - value).abs() <= half;
+            let is_in = (original >= outer[0]) & (original <= outer[1]);
+            outside |= u32::from(!(is_near & is_in));
         }
         outside == 0
     }
@@ -145,14 +125,10 @@ impl Levels<'_> {
                         middle(numbers[MOST_LEVELS - index], numbers[MOST_LEVELS - 1 - index]);
                 }
             }
-            Err(_) if scale > 0.0 => {
-                for (edge, pair) in edges[1..].iter_mut().zip(numbers.windows(2)) {
-                    *edge = middle(pair[0], pair[1]);
-                }
-            }
             Err(_) => {
-                for (edge, pair) in edges[1..].iter_mut().zip(numbers.windows(2).rev()) {
-                    *edge = middle(pair[0], pair[1]);
+                for (index, pair) in (1..).zip(numbers.windows(2)) {
+                    let edge = if scale > 0.0 { index } else { numbers.len() - index };
+                    edges[edge] = middle(pair[0], pair[1]);
                 }
             }
         }

@@ -40,14 +40,9 @@ impl Wide {
             || in_halves && self.minus(other) == 0.0
     }
 
+    /// A number of at most 64 bits.
     #[allow(clippy::cast_precision_loss)] // Halves of 32 bits are exact.
-    fn of_signed(value: i64) -> Self {
-        let lower = value & 0xffff_ffff;
-        Self { upper: (value - lower) as f64, lower: lower as f64 }
-    }
-
-    #[allow(clippy::cast_precision_loss)] // Halves of 32 bits are exact.
-    fn of_unsigned(value: u64) -> Self {
+    fn of_whole(value: i128) -> Self {
         let lower = value & 0xffff_ffff;
         Self { upper: (value - lower) as f64, lower: lower as f64 }
     }
@@ -68,8 +63,8 @@ pub fn read(dtype: DType, bytes: &[u8], out: &mut [Wide]) -> Option<()> {
         DType::F64 => each(bytes, out, |x| f64::from_le_bytes(x).into()),
         DType::I32 => each(bytes, out, |x| f64::from(i32::from_le_bytes(x)).into()),
         DType::U32 => each(bytes, out, |x| f64::from(u32::from_le_bytes(x)).into()),
-        DType::I64 => each(bytes, out, |x| Wide::of_signed(i64::from_le_bytes(x))),
-        DType::U64 => each(bytes, out, |x| Wide::of_unsigned(u64::from_le_bytes(x))),
+        DType::I64 => each(bytes, out, |x| Wide::of_whole(i64::from_le_bytes(x).into())),
+        DType::U64 => each(bytes, out, |x| Wide::of_whole(u64::from_le_bytes(x).into())),
         _ => return None,
     }
     Some(())
@@ -81,13 +76,16 @@ mod tests {
 
     #[test]
     fn long_integers_keep_every_bit() {
-        let a = Wide::of_signed(i64::MIN + 1);
-        let b = Wide::of_signed(i64::MIN);
+        let a = Wide::of_whole((i64::MIN + 1).into());
+        let b = Wide::of_whole(i64::MIN.into());
         assert!(!a.is_same(b));
         assert_eq!(a.minus(b), 1.0);
-        assert_eq!(Wide::of_unsigned(u64::MAX).minus(Wide::of_unsigned(u64::MAX - 3)), 3.0);
-        assert_eq!(Wide::of_signed(-5).value(), -5.0);
-        assert!(Wide::of_signed(-5).is_same((-5.0).into()));
+        assert_eq!(
+            Wide::of_whole(u64::MAX.into()).minus(Wide::of_whole((u64::MAX - 3).into())),
+            3.0
+        );
+        assert_eq!(Wide::of_whole(-5).value(), -5.0);
+        assert!(Wide::of_whole(-5).is_same((-5.0).into()));
         assert!(!Wide::from(0.0).is_same((-0.0).into()));
         assert!(Wide::from(f64::NAN).is_same(f64::NAN.into()));
     }

@@ -40,8 +40,7 @@ use window::Window;
 
 use crate::error::{Error, Result};
 use crate::limits::Budget;
-use crate::stop::lock;
-use crate::stop::while_reading;
+use crate::stop::{lock, while_reading};
 
 /// From this length on, reading ahead pays: the unwanted bytes around a stretch are few beside it.
 const LONG_STRETCH: u64 = 1 << 20;

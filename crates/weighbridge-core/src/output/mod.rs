@@ -25,8 +25,7 @@ pub use local_file::LocalFile;
 pub use local_folder::{Leftover, LocalFolder};
 pub use marker::{MARKER, made_by, refuse_foreign};
 pub use memory::Memory;
-pub use partial_file::discard_unfinished;
-pub use partial_file::{PartialFile, refuse_existing};
+pub use partial_file::{PartialFile, discard_unfinished, refuse_existing};
 pub use stream::Stream;
 
 /// In which order a destination takes the bytes of a file.

@@ -21,35 +21,19 @@ pub struct EightColumns<'a, R, const STRIDE: usize> {
 }
 
 impl<'a, R: Fn(usize) -> &'a [u8], const STRIDE: usize> EightColumns<'a, R, STRIDE> {
-    /// One row of words at a time: its words, the groups of its rows of codes, and their output.
-    #[inline(always)]
-    pub(super) fn rows<'o, T>(
-        &self,
-        out: &'o mut [T],
-    ) -> impl Iterator<Item = (&'a [u8], &'a [[u8; 4]], &'o mut [T])> {
-        let per_word = 32 / self.bits as usize;
-        let pieces = self.groups.chunks(per_word).zip(out.chunks_mut(EIGHT * per_word));
-        pieces.enumerate().map(|(row, (groups, out))| ((self.words)(row), groups, out))
-    }
-
-    /// The eight scales and zero points of a group.
-    #[inline(always)]
-    pub(super) fn factors_of(&self, group: [u8; 4]) -> [&'a [f32]; 2] {
-        let at = u32::from_le_bytes(group) as usize * STRIDE;
-        self.factors.map(|factors| &factors[at..at + EIGHT])
-    }
-
     /// The definition: eight numbers of `out` for each row of codes.
     pub(super) fn define<T: Number>(&self, out: &mut [T]) {
-        for (words, groups, out) in self.rows(out) {
+        let per_word = 32 / self.bits as usize;
+        let rows = self.groups.chunks(per_word).zip(out.chunks_mut(EIGHT * per_word));
+        for (row, (groups, out)) in rows.enumerate() {
+            let words = (self.words)(row).as_chunks().0;
             let shifts = (0..).step_by(self.bits as usize);
             let rows = groups.iter().zip(out.as_chunks_mut::<EIGHT>().0);
             for ((group, out), shift) in rows.zip(shifts) {
-                let [scales, zeros] = self.factors_of(*group);
+                let at = u32::from_le_bytes(*group) as usize * STRIDE;
+                let [scales, zeros] = self.factors.map(|factors| &factors[at..at + EIGHT]);
                 let factors = scales.iter().zip(zeros);
-                for ((out, word), (scale, zero)) in
-                    out.iter_mut().zip(words.as_chunks().0).zip(factors)
-                {
+                for ((out, word), (scale, zero)) in out.iter_mut().zip(words).zip(factors) {
                     let code = u32::from_le_bytes(*word) >> shift;
                     let code = code & (u32::MAX >> (32 - self.bits));
                     *out = T::narrow((code as f32 - zero) * scale);

@@ -44,15 +44,8 @@ thread_local! {
     static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// A dimension of what is copied; steps are counted in elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Dimension {
-    pub(super) count: usize,
-    /// From one index to the next where it is stored.
-    pub(super) from: u64,
-    /// From one index to the next where it is written.
-    pub(super) to: usize,
-}
+/// A dimension of what is copied: from where it is stored, which may be a large file.
+pub(super) type Dimension = Side<u64>;
 
 pub(super) type Dimensions = SmallVec<[Dimension; 6]>;
 

@@ -114,13 +114,6 @@ pub enum Access {
     Sequential,
 }
 
-/// A member of an archive whose checksum is stated: one that is stored, or one that is compressed, by
-/// its index.
-enum Summed {
-    Stored(SummedMember),
-    Packed(u32),
-}
-
 /// One opened container.
 pub struct Source {
     input: Input,
@@ -280,7 +273,7 @@ impl Source {
     /// not have the checksum that the archive states. What was not read of such members is looked at
     /// now; `go_on` is asked from time to time.
     pub fn check_sums(&self, go_on: GoOn<'_>) -> Result<()> {
-        self.check_sums_where(&|_| true, go_on)
+        self.check_sums_where(&|_| true, &|_| true, go_on)
     }
 
     /// The same of the members that some tensors lie in.
@@ -294,42 +287,40 @@ impl Source {
         for tensor in tensors {
             match tensor.place.run {
                 Run::At(at) => starts.push(at),
-                Run::Inside { member, .. } => drop(inside.insert(member)),
+                Run::Inside { member, .. } => drop(inside.insert(member as usize)),
                 _ => {}
             }
         }
         starts.sort_unstable();
-        let is_wanted = |of: Summed| match of {
-            Summed::Stored(member) => {
-                let next = starts.partition_point(|&at| at < member.offset);
-                starts.get(next).is_some_and(|at| at - member.offset < member.len)
-            }
-            Summed::Packed(index) => inside.contains(&index),
+        let wants_stored = |member: SummedMember| {
+            let next = starts.partition_point(|&at| at < member.offset);
+            starts.get(next).is_some_and(|at| at - member.offset < member.len)
         };
-        self.check_sums_where(&is_wanted, go_on)
+        self.check_sums_where(&wants_stored, &|index| inside.contains(&index), go_on)
     }
 
-    fn check_sums_where(&self, is_wanted: &dyn Fn(Summed) -> bool, go_on: GoOn<'_>) -> Result<()> {
+    fn check_sums_where(
+        &self,
+        wants_stored: &dyn Fn(SummedMember) -> bool,
+        wants_packed: &dyn Fn(usize) -> bool,
+        go_on: GoOn<'_>,
+    ) -> Result<()> {
         let in_tensor = |error: Error, is_inside: &dyn Fn(Run) -> bool| {
             let mut tensors = self.catalog.tensors.iter();
             let first = tensors.find(|tensor| is_inside(tensor.place.run));
             first.into_iter().fold(error, |error, tensor| error.in_tensor(&tensor.name))
         };
-        let wants_stored = |member: SummedMember| is_wanted(Summed::Stored(member));
-        let stored =
-            self.sums.finish(&self.input, &wants_stored, go_on).map_err(|(member, error)| {
-                let inside = |at: u64| at >= member.offset && at - member.offset < member.len;
-                in_tensor(error, &|run| matches!(run, Run::At(at) if inside(at)))
-            });
+        let stored = self.sums.finish(&self.input, wants_stored, go_on);
+        let stored = stored.map_err(|(member, error)| {
+            let inside = |at: u64| at >= member.offset && at - member.offset < member.len;
+            in_tensor(error, &|run| matches!(run, Run::At(at) if inside(at)))
+        });
         let packed = || {
-            let wants = |index| is_wanted(Summed::Packed(u32::try_from(index).unwrap_or(u32::MAX)));
-            let checked = self.members.finish(&self.input, &self.catalog.members, &wants, go_on);
+            let members = &self.catalog.members;
+            let checked = self.members.finish(&self.input, members, wants_packed, go_on);
             checked.map_err(|(index, error)| {
-                let index = u32::try_from(index).unwrap_or(u32::MAX);
-                in_tensor(
-                    error,
-                    &|run| matches!(run, Run::Inside { member, .. } if member == index),
-                )
+                let is_it = |member: u32| member as usize == index;
+                in_tensor(error, &|run| matches!(run, Run::Inside { member, .. } if is_it(member)))
             })
         };
         stored.and_then(|()| packed()).map_err(|error| error.in_file(self.input.name()))

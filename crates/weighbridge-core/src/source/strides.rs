@@ -8,9 +8,9 @@ use crate::simd::{self, Number, Sides};
 
 /// A dimension, with the steps between its indexes on both sides, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Side {
+pub(super) struct Side<From = usize> {
     pub(super) count: usize,
-    pub(super) from: usize,
+    pub(super) from: From,
     pub(super) to: usize,
 }
 

@@ -8,20 +8,6 @@ use crate::simd::Number;
 use crate::simd::avx2::lanes::store8;
 use crate::simd::columns::{EIGHT, EightColumns};
 
-/// Writes eight words to byte `at` of a stream.
-#[inline]
-#[target_feature(enable = "avx2,f16c,fma")]
-fn store<const BYTES: usize, const COLUMNS: usize>(
-    streams: &mut [[u8; BYTES]; COLUMNS],
-    column: usize,
-    at: usize,
-    words: __m256i,
-) {
-    let eight = &mut streams[column][at..at + 32];
-    // SAFETY: `eight` is 32 bytes long.
-    unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), words) }
-}
-
 /// Transposes all whole blocks of eight rows and four columns, starting with the first; returns
 /// how many rows and columns it transposed.
 #[inline]
@@ -38,11 +24,12 @@ pub(super) fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
             &row_of(rows.start + row + i)[4 * columns.start..4 * columns.end]
         });
         for column in (0..whole_columns).step_by(4) {
-            // SAFETY: each row has four words from there on.
+            // SAFETY: each row has four words from there on, and `eight` has 32 bytes.
             unsafe {
                 let four = four_columns(|row| words[row].as_ptr().add(4 * column));
                 for (i, words) in four.into_iter().enumerate() {
-                    store(streams, column + i, 4 * row, words);
+                    let eight = &mut streams[column + i][4 * row..4 * row + 32];
+                    _mm256_storeu_si256(eight.as_mut_ptr().cast(), words);
                 }
             }
         }
@@ -109,10 +96,14 @@ pub(super) fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
         for (output, nibble) in (0..8).zip(order) {
             for word in (0..words.len()).step_by(4) {
                 let row = |eighth: usize| &block[eighth][nibble as usize][word..word + 4];
-                // SAFETY: each row has four words from there on.
-                let four = unsafe { four_columns(|eighth| row(eighth).as_ptr().cast()) };
-                for (i, found) in four.into_iter().enumerate().take(words.len() - word) {
-                    store(streams, 8 * (word + i) + output, first / 2, found);
+                // SAFETY: each row has four words from there on, and `eight` has 32 bytes.
+                unsafe {
+                    let four = four_columns(|eighth| row(eighth).as_ptr().cast());
+                    for (i, found) in four.into_iter().enumerate().take(words.len() - word) {
+                        let stream = &mut streams[8 * (word + i) + output];
+                        let eight = &mut stream[first / 2..first / 2 + 32];
+                        _mm256_storeu_si256(eight.as_mut_ptr().cast(), found);
+                    }
                 }
             }
         }

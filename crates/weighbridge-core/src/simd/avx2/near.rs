@@ -46,15 +46,9 @@ pub fn even(reach: &EvenReach, values: &[f32], originals: &[f32]) -> bool {
 #[target_feature(enable = "avx2,f16c,fma")]
 pub fn floats(reach: &FloatReach, values: &[f32], originals: &[f32]) -> bool {
     let ((values, rest), (originals, others)) = (values.as_chunks(), originals.as_chunks());
-    let [inverse, smallest_normal, step, constant, of_value, most] = [
-        reach.inverse,
-        reach.smallest_normal,
-        reach.step,
-        reach.constant,
-        reach.of_value,
-        reach.most,
-    ]
-    .map(|number| _mm256_set1_ps(number));
+    let FloatReach { inverse, smallest_normal, step, constant, of_value, most } = *reach;
+    let [inverse, smallest_normal, step, constant, of_value, most] =
+        [inverse, smallest_normal, step, constant, of_value, most].map(|one| _mm256_set1_ps(one));
     let exponent = _mm256_set1_ps(f32::INFINITY);
     let [mut far, mut largest] = [_mm256_setzero_ps(); 2];
     for (value, original) in values.iter().zip(originals) {

@@ -31,6 +31,14 @@ impl Table16 {
         }
     }
 
+    /// What `value` gives for 0 to 15.
+    #[inline]
+    #[target_feature(enable = "avx2,f16c,fma")]
+    pub(super) fn counted<T: Number>(value: impl Fn(__m256) -> __m256) -> Self {
+        let low = value(_mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.));
+        Self::new::<T>(low, value(_mm256_setr_ps(8., 9., 10., 11., 12., 13., 14., 15.)))
+    }
+
     /// A table that was made before: sixteen low bytes, then sixteen high bytes.
     #[inline]
     #[target_feature(enable = "avx2,f16c,fma")]

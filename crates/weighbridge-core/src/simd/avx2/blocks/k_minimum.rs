@@ -57,10 +57,7 @@ pub fn q2_k<T: Number>(block: &[u8; 84], out: &mut [T; 256]) {
 #[target_feature(enable = "avx2,f16c,fma")]
 fn sixteen<T: Number>(scale: &f32, minimum: &f32) -> Table16 {
     let [scale, minimum] = [scale, minimum].map(|one| _mm256_broadcast_ss(one));
-    let value = |q| _mm256_sub_ps(_mm256_mul_ps(q, scale), minimum);
-    let low = _mm256_setr_ps(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0);
-    let high = _mm256_setr_ps(8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0);
-    Table16::new::<T>(value(low), value(high))
+    Table16::counted::<T>(|q| _mm256_sub_ps(_mm256_mul_ps(q, scale), minimum))
 }
 
 /// Q4_K.

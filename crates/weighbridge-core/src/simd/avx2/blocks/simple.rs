@@ -70,17 +70,6 @@ fn scaled32_from<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32, minim
     }
 }
 
-/// `q` times a scale plus a minimum for `q` from 0 to 15.
-#[inline]
-#[target_feature(enable = "avx2,f16c,fma")]
-fn counted_from(scale: f32, minimum: f32) -> (__m256, __m256) {
-    let (scale, minimum) = (_mm256_set1_ps(scale), _mm256_set1_ps(minimum));
-    let low = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
-    let high = _mm256_setr_ps(8., 9., 10., 11., 12., 13., 14., 15.);
-    let value = |q| _mm256_add_ps(_mm256_mul_ps(q, scale), minimum);
-    (value(low), value(high))
-}
-
 /// Q4_0.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
@@ -89,10 +78,9 @@ pub fn q4_0<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
     unsafe {
         let (at, scale) = (block.as_ptr(), avx2::half(block.as_ptr()));
         if is_16_bit::<T>() {
-            let scale = _mm256_set1_ps(scale);
-            let low = _mm256_mul_ps(_mm256_setr_ps(-8., -7., -6., -5., -4., -3., -2., -1.), scale);
-            let high = _mm256_mul_ps(_mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.), scale);
-            let table = avx2::Table16::new::<T>(low, high);
+            let (scale, middle) = (_mm256_set1_ps(scale), _mm256_set1_ps(8.0));
+            let value = |q| _mm256_mul_ps(_mm256_sub_ps(q, middle), scale);
+            let table = avx2::Table16::counted::<T>(value);
             table.store_crossed32(out.as_mut_ptr(), avx2::crossed_nibbles32(at.add(2)));
         } else {
             let signed = _mm256_sub_epi8(nibbles32(at.add(2)), _mm256_set1_epi8(8));
@@ -110,8 +98,9 @@ pub fn q4_1<T: Number>(block: &[u8; 20], out: &mut [T; 32]) {
         let at = block.as_ptr();
         let (scale, minimum) = (avx2::half(at), avx2::half(at.add(2)));
         if is_16_bit::<T>() {
-            let (low, high) = counted_from(scale, minimum);
-            let table = avx2::Table16::new::<T>(low, high);
+            let (scale, minimum) = (_mm256_set1_ps(scale), _mm256_set1_ps(minimum));
+            let value = |q| _mm256_add_ps(_mm256_mul_ps(q, scale), minimum);
+            let table = avx2::Table16::counted::<T>(value);
             table.store_crossed32(out.as_mut_ptr(), avx2::crossed_nibbles32(at.add(4)));
         } else {
             scaled32_from(out, nibbles32(at.add(4)), scale, minimum);
