@@ -2,7 +2,8 @@
 
 use super::Task;
 use super::move_codes;
-use super::quantize::{Goal, Quantizing, block_of};
+use super::quantize::{Quantizing, block_of};
+use super::quantize_options::Goal;
 use super::translate::Translated;
 use super::values::Values;
 use crate::catalog::Value;

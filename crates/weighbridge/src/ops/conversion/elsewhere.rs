@@ -2,7 +2,7 @@
 
 use super::ConvertOptions;
 use crate::error::Result;
-use crate::model::{self, OpenOptions, Writing};
+use crate::model::{self, Writing};
 use crate::output::{Destination, Sending};
 use crate::pipeline::{Place, Target};
 
@@ -11,22 +11,6 @@ const USUAL: u64 = 96 << 20;
 
 /// Fewer would not let a part be filled while another is sent.
 const LEAST: u64 = 32 << 20;
-
-/// How places elsewhere are reached.
-#[derive(Clone, Default)]
-pub(super) struct Network {
-    pub(super) settings: crate::Remote,
-}
-
-impl Network {
-    /// Opens models by these settings.
-    pub(super) fn opener(&self) -> OpenOptions {
-        let opener = OpenOptions::new();
-        #[cfg(feature = "remote")]
-        let opener = opener.remote(self.settings.clone());
-        opener
-    }
-}
 
 /// Bytes of an output that wait to be sent, at most.
 pub(super) fn held_bytes(target: &Target, options: &ConvertOptions) -> u64 {

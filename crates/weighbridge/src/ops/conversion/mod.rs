@@ -17,15 +17,18 @@ use crate::sys::standard_output;
 
 mod assign;
 mod chain;
+mod decide;
 mod elsewhere;
 mod expansion;
 mod file_actions;
 mod modelfile;
 mod move_codes;
+mod names;
 mod options;
 mod plan;
 mod plan_report;
 mod quantize;
+mod quantize_options;
 mod reach;
 mod repacked;
 mod report;
@@ -37,16 +40,15 @@ mod values;
 mod verify;
 
 pub use move_codes::layouts;
+pub use names::Names;
 pub use options::{ConvertOptions, Rename};
 pub use plan_report::{PlanReport, PlannedTensor};
-pub use quantize::{
-    CostReport, QuantizeOptions, QuantizeReport, QuantizedWeight, TypeReport, quantizers,
-};
+pub use quantize::{CostReport, QuantizeReport, QuantizedWeight, TypeReport, quantizers};
+pub use quantize_options::QuantizeOptions;
 pub use report::{
     ChangedKey, ConversionReport, ConvertReport, DecodedAs, LeftBehind, RewrittenFile, Tied,
     WrittenFile,
 };
-pub use translate::Names;
 pub use verify::{
     Mismatch, VerifyReport, WrongFile, verify, verify_dequantized, verify_pipeline,
     verify_quantized, was_dequantized,
@@ -236,7 +238,7 @@ impl Conversion {
             Output::Made(Some(made)) => verify::target_of(made, options)?,
             _ => Target::of(&options.target, options.to.as_deref())?,
         };
-        let values = Values::of(verb, options, &target, models.first()?)?;
+        let values = decide::decide(verb, options, &target, models.first()?)?;
         let sources = models.sources()?;
         let (target, names) = models.settle(&values, options, target)?;
         let target_of = |model: &Model| match values.is_dequantized() && names != Names::Hf {
@@ -353,7 +355,7 @@ impl<'a> Models<'a> {
         let root = self.root()?;
         let sources: Vec<_> = models
             .iter()
-            .filter(|model| side_files::is_quantized(model) || !model.findings().is_empty())
+            .filter(|model| values::is_quantized(model) || !model.findings().is_empty())
             .map(|model| Ok((model, component_of(model, root)?)))
             .collect::<Result<_>>()?;
         if sources.is_empty() { Err(side_files::not_quantized(root)) } else { Ok(sources) }

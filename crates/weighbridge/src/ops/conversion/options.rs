@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::elsewhere::Network;
-use super::translate::Names;
+use super::names::Names;
 use crate::catalog::Value;
 use crate::dtype::DType;
-use crate::model::Select;
+use crate::model::{OpenOptions, Select};
 use crate::ops::Work;
 use crate::ops::work::{setters, work_options};
 use crate::pipeline::{Cast, OutputType};
@@ -178,4 +177,20 @@ setters! { ConvertOptions:
     /// the model's files hold (compressed members as they are decompressed): a small file can
     /// describe a huge tensor by repeating its values, and more is refused before there is an output.
     max_output(bytes: u64) max_output = Some(bytes);
+}
+
+/// How places elsewhere are reached.
+#[derive(Clone, Default)]
+pub(super) struct Network {
+    pub(super) settings: crate::Remote,
+}
+
+impl Network {
+    /// Opens models by these settings.
+    pub(super) fn opener(&self) -> OpenOptions {
+        let opener = OpenOptions::new();
+        #[cfg(feature = "remote")]
+        let opener = opener.remote(self.settings.clone());
+        opener
+    }
 }

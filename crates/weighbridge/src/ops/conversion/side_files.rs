@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::file_actions::Decoded;
 use super::report::{ChangedKey, DecodedAs, RewrittenFile};
 use super::repository::{Repository, Rules, SideFiles};
-use super::values::Values;
+use super::values::{Values, is_quantized};
 use super::{Conversion, Models, Names, Part, move_codes};
 use crate::config::{self, Change, Changed};
 use crate::dtype::DType;
@@ -95,11 +95,6 @@ fn take(conversion: &mut Conversion, repository: &Repository, models: Models<'_>
     report.notes.extend(weights_note(&files.weights));
     (conversion.extra, report.left_behind) = (files.copied, files.left_behind);
     Ok(())
-}
-
-/// Whether there is something to decode, or a config that says so.
-pub(super) fn is_quantized(model: &Model) -> bool {
-    model.stale_method().is_some() || model.weights().any(|weight| !weight.is_plain())
 }
 
 pub(super) fn not_quantized(path: &Path) -> Error {

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use super::move_codes;
-use super::options::ConvertOptions;
-use super::quantize::{self, QuantizeOptions};
+use super::quantize_options::QuantizeOptions;
 use crate::dtype::DType;
-use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
-use crate::pipeline::{Cast, OutputType, Target};
+use crate::pipeline::{Cast, OutputType};
 use crate::schemes::{Quantizer, TargetLayout};
 
 /// What is asked for.
@@ -38,49 +35,6 @@ pub(super) enum Values {
 }
 
 impl Values {
-    /// The one way that options leave; an error if they contradict each other.
-    pub(super) fn of(
-        verb: Verb<'_>,
-        options: &ConvertOptions,
-        target: &Target,
-        model: &Model,
-    ) -> Result<Self> {
-        let is_cast = options.dtype != OutputType::Auto || !options.casts.is_empty();
-        let refused = |message: &str| Err(Error::usage(message));
-        let casts_nothing = |message: &str| Err(Error::usage(message).in_file(model.path()));
-        let is_kept = options.dtype == OutputType::Keep;
-        match (verb, &options.layout) {
-            (Verb::Convert, Some(_)) if is_cast => {
-                casts_nothing("nothing is decoded in another layout, so nothing can be cast")
-            }
-            (Verb::Convert, Some(name)) => move_codes::layout(name),
-            (_, Some(_)) => refused(
-                "codes that are moved into another layout are neither decoded nor encoded anew",
-            ),
-            (Verb::Quantize(how), None) => {
-                let quantizer = quantize::found(how, target)?;
-                if is_cast {
-                    let message = "the type decides about all weights: none can be cast besides";
-                    return casts_nothing(message);
-                }
-                Ok(Self::Quantize { quantizer, how: Arc::new(how.clone()) })
-            }
-            (Verb::Dequantize, None) if is_kept => {
-                refused("nothing is decoded if tensors are kept as they are stored")
-            }
-            (Verb::Convert, None) if is_kept && !options.casts.is_empty() => {
-                refused("tensors that are kept as they are stored cannot be cast")
-                    .map_err(|error| error.remedy(Remedy::KeepOrCast))
-            }
-            (Verb::Convert, None) if is_kept => Ok(Self::AsStored),
-            (verb, None) => Ok(Self::Types {
-                dtype: options.dtype,
-                casts: options.casts.clone(),
-                only_decoded: matches!(verb, Verb::Dequantize),
-            }),
-        }
-    }
-
     /// The types that are asked for.
     pub(super) fn dtype(&self) -> OutputType {
         match self {
@@ -113,3 +67,8 @@ impl Values {
 
 /// What a directory says that it was made by, if a repository was dequantized.
 pub(super) const DEQUANTIZE: &str = "dequantize";
+
+/// Whether there is something to decode, or a config that says so.
+pub(super) fn is_quantized(model: &Model) -> bool {
+    model.stale_method().is_some() || model.weights().any(|weight| !weight.is_plain())
+}

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::QuantizeOptions;
-use super::for_size::{Choice, Goal, Ladders};
+use super::for_size::{Choice, Ladders};
 use crate::blocks::Tiling;
 use crate::catalog::Value;
 use crate::containers::writing::MetadataValue;
@@ -13,6 +12,7 @@ use crate::error::{Error, Remedy, Result};
 use crate::families::takes_as_saved;
 use crate::model::{ImportanceMatrix, Model, Weight};
 use crate::ops::conversion::Task;
+use crate::ops::conversion::quantize_options::{Goal, QuantizeOptions};
 use crate::ops::conversion::translate::Translated;
 use crate::ops::inspect::bits_per_weight;
 use crate::pipeline::announce_weight_now;

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::model::Weight;
+use crate::ops::conversion::quantize_options::Goal;
 use crate::schemes::{Decoded, Encoder};
 use crate::stop;
 
@@ -22,15 +23,6 @@ const SAMPLE: u64 = 1 << 16;
 
 /// Places that the sample is taken from.
 const PLACES: u64 = 8;
-
-/// How large the result should be at the most.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::ops::conversion) enum Goal {
-    /// Bits a weight, over all weights.
-    Bits(f64),
-    /// Bytes of all tensors.
-    Bytes(u64),
-}
 
 /// A weight that may have one of several types.
 pub(super) struct Choice<'a> {

@@ -1,6 +1,7 @@
 //! Stores a model in fewer bits, from whatever it is stored in, and says what that costs.
 
 use super::options::ConvertOptions;
+use super::quantize_options::{Goal, QuantizeOptions};
 use crate::containers::writing::Writer;
 use crate::error::{Error, Result};
 use crate::ops::inspect::bits_per_weight;
@@ -10,12 +11,9 @@ use crate::text::escaped;
 
 mod choose;
 mod for_size;
-mod options;
 mod report;
 
 pub(super) use choose::{Quantizing, block_of};
-pub(super) use for_size::Goal;
-pub use options::QuantizeOptions;
 pub(super) use report::report;
 pub use report::{CostReport, QuantizeReport, QuantizedWeight, TypeReport};
 

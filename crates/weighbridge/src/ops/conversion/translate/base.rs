@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::siblings::read;
-use super::to_hf::{config_name, made};
+use super::siblings::{config_name, made, read};
 use crate::catalog::Value;
 use crate::config::{self, Change, HUGGING_FACE};
 use crate::dtype::DType;

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::Task;
+use super::names::Names;
 use super::options::ConvertOptions;
 use super::repacked::Packed;
 use super::values::Values;
@@ -26,24 +27,6 @@ mod to_hf;
 
 pub(super) use siblings::read;
 use to_gguf::Draft;
-
-/// Whether names, values and metadata are translated on the way into another format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Names {
-    /// Into a format that programs load models from, models become what those programs load: a GGUF
-    /// file that llama.cpp runs, a directory of a GGUF file that Hugging Face's libraries load. Models
-    /// that only a part is taken of, that are kept as they are stored, or that have that format
-    /// already, and single files of other formats, keep everything.
-    #[default]
-    Auto,
-    /// They stay as they are.
-    Keep,
-    /// The model becomes a directory that Hugging Face's libraries load.
-    Hf,
-    /// The model becomes a GGUF file that llama.cpp runs.
-    Gguf,
-}
 
 /// A model under the names that the output has.
 pub(super) struct Translated {

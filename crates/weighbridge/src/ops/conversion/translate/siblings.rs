@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::input::{EntryKind, Folder};
 use crate::model::Model;
+use crate::pipeline::{Contents, ExtraFile};
 
 /// The largest file beside the weights that is read into memory.
 const LARGEST: u64 = 256 << 20;
@@ -50,4 +52,18 @@ pub(super) fn file_names(model: &Model, name: &str) -> Vec<String> {
     let entries = model.folder().list(&home(model).join(name)).unwrap_or_default().into_iter();
     let files = entries.filter(|entry| matches!(entry.kind, EntryKind::File(_)));
     files.filter_map(|entry| entry.name.into_string().ok()).collect()
+}
+
+/// What configs call a type.
+pub(super) fn config_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F16 => "float16",
+        DType::BF16 => "bfloat16",
+        _ => "float32",
+    }
+}
+
+/// A file that is made of these bytes.
+pub(super) fn made(name: &str, bytes: Vec<u8>) -> ExtraFile {
+    ExtraFile { name: name.into(), contents: Contents::Bytes(bytes) }
 }

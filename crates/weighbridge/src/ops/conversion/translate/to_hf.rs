@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::Translated;
 use super::base::Base;
+use super::siblings::{config_name, made};
 use super::to_gguf::left_out;
 use crate::catalog::Value;
 use crate::config::HUGGING_FACE;
@@ -16,7 +17,7 @@ use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::keys::back::{self, Told};
 use crate::names::{self, Named, Side};
 use crate::ops::conversion::Task;
-use crate::pipeline::{Contents, ExtraFile, OutputType};
+use crate::pipeline::{ExtraFile, OutputType};
 use crate::source::Source;
 use crate::tokenizer;
 
@@ -147,15 +148,6 @@ fn type_of(name: &str, first: &Weight, asked: OutputType, common: DType) -> DTyp
     }
 }
 
-/// What configs call a type.
-pub(super) fn config_name(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F16 => "float16",
-        DType::BF16 => "bfloat16",
-        _ => "float32",
-    }
-}
-
 /// The files beside the weights, from what the model itself says.
 fn own_files(told: &Told<'_>, dtype: DType) -> Result<(Vec<ExtraFile>, Vec<String>)> {
     let described = back::describe(told, config_name(dtype))?;
@@ -173,11 +165,6 @@ fn own_files(told: &Told<'_>, dtype: DType) -> Result<(Vec<ExtraFile>, Vec<Strin
     files.extend(written.files.into_iter().map(|(name, bytes)| made(&name, bytes)));
     not_carried.extend(written.not_carried);
     Ok((files, not_carried))
-}
-
-/// A file that is made of these bytes.
-pub(super) fn made(name: &str, bytes: Vec<u8>) -> ExtraFile {
-    ExtraFile { name: name.into(), contents: Contents::Bytes(bytes) }
 }
 
 /// A document as transformers writes it: by key, indented.

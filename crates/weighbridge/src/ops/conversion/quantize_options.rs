@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::for_size::Goal;
 use crate::ops::work::setters;
 use crate::pipeline::HowEncoded;
 use crate::schemes::QuantizeWishes;
@@ -105,4 +104,13 @@ setters! { QuantizeOptions:
 
     /// Whether what it costs is measured on the way; by default it is.
     measure(measure: bool) encoding.is_measured = measure;
+}
+
+/// How large the result should be at the most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::ops::conversion) enum Goal {
+    /// Bits a weight, over all weights.
+    Bits(f64),
+    /// Bytes of all tensors.
+    Bytes(u64),
 }

@@ -1,0 +1,53 @@
+//! Which way is left for a model's numbers by options that exclude each other.
+
+use std::sync::Arc;
+
+use super::options::ConvertOptions;
+use super::values::{Values, Verb};
+use super::{move_codes, quantize};
+use crate::error::{Error, Remedy, Result};
+use crate::model::Model;
+use crate::pipeline::{OutputType, Target};
+
+/// The one way that options leave; an error if they contradict each other.
+pub(super) fn decide(
+    verb: Verb<'_>,
+    options: &ConvertOptions,
+    target: &Target,
+    model: &Model,
+) -> Result<Values> {
+    let is_cast = options.dtype != OutputType::Auto || !options.casts.is_empty();
+    let refused = |message: &str| Err(Error::usage(message));
+    let casts_nothing = |message: &str| Err(Error::usage(message).in_file(model.path()));
+    let is_kept = options.dtype == OutputType::Keep;
+    match (verb, &options.layout) {
+        (Verb::Convert, Some(_)) if is_cast => {
+            casts_nothing("nothing is decoded in another layout, so nothing can be cast")
+        }
+        (Verb::Convert, Some(name)) => move_codes::layout(name),
+        (_, Some(_)) => {
+            refused("codes that are moved into another layout are neither decoded nor encoded anew")
+        }
+        (Verb::Quantize(how), None) => {
+            let quantizer = quantize::found(how, target)?;
+            if is_cast {
+                let message = "the type decides about all weights: none can be cast besides";
+                return casts_nothing(message);
+            }
+            Ok(Values::Quantize { quantizer, how: Arc::new(how.clone()) })
+        }
+        (Verb::Dequantize, None) if is_kept => {
+            refused("nothing is decoded if tensors are kept as they are stored")
+        }
+        (Verb::Convert, None) if is_kept && !options.casts.is_empty() => {
+            refused("tensors that are kept as they are stored cannot be cast")
+                .map_err(|error| error.remedy(Remedy::KeepOrCast))
+        }
+        (Verb::Convert, None) if is_kept => Ok(Values::AsStored),
+        (verb, None) => Ok(Values::Types {
+            dtype: options.dtype,
+            casts: options.casts.clone(),
+            only_decoded: matches!(verb, Verb::Dequantize),
+        }),
+    }
+}
