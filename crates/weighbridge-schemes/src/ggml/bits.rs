@@ -14,7 +14,8 @@ use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, decoded_by, half_at};
 use super::rounding::half_bytes;
 use crate::simd::Isa;
 
-pub(super) static KERNELS: &[Kernel] = &[coder::<Q1_0, Q1_0, 18, 128>(), coder::<Q2_0, Q2_0, 18, 64>()];
+pub(super) static KERNELS: &[Kernel] =
+    &[coder::<Q1_0, Q1_0, 18, 128>(), coder::<Q2_0, Q2_0, 18, 64>()];
 
 struct Q1_0;
 
@@ -71,13 +72,9 @@ impl Encodes<Self, 18, 64> for Q2_0 {
         for (values, out) in rows.values.as_chunks::<64>().0.iter().zip(out) {
             // The bits of magnitudes are in their order; NaN is passed over.
             let bits = values.map(|value| value.to_bits() & 0x7fff_ffff);
-            let most =
-                bits.iter().fold(
-                    0,
-                    |most, &bits| {
-                        if bits > f32::INFINITY.to_bits() { most } else { bits.max(most) }
-                    },
-                );
+            let most = bits.iter().fold(0, |most, &bits| {
+                if bits > f32::INFINITY.to_bits() { most } else { bits.max(most) }
+            });
             let d = f32::from_bits(most);
             let inverse = if d > 0.0 { 1.0 / d } else { 0.0 };
             let digits = values.map(|value| q2_0_digit(value * inverse));

@@ -10,7 +10,8 @@
 
 use super::kernel::{Blocks, Kernel, coder, decoded_by, half_at};
 
-pub(super) static KERNELS: &[Kernel] = &[coder::<Iq4Nl, Iq4Nl, 18, 32>(), coder::<Iq4Xs, Iq4Xs, 136, 256>()];
+pub(super) static KERNELS: &[Kernel] =
+    &[coder::<Iq4Nl, Iq4Nl, 18, 32>(), coder::<Iq4Xs, Iq4Xs, 136, 256>()];
 
 /// What the sixteen nibbles stand for.
 pub(super) const STEPS: [i8; 16] =
@@ -66,4 +67,3 @@ impl Blocks<136, 256> for Iq4Xs {
 
     decoded_by!(136 => 256: iq4_xs(block, &STEPS));
 }
-

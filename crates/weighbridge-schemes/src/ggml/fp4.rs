@@ -23,7 +23,8 @@ use super::rounding::largest_magnitude;
 use crate::dtype::DType;
 use crate::simd::{self, Isa, Level, Number, Task};
 
-pub(super) static KERNELS: &[Kernel] = &[coder::<Mxfp4, Mxfp4, 17, 32>(), coder::<Nvfp4, Nvfp4, 36, 64>()];
+pub(super) static KERNELS: &[Kernel] =
+    &[coder::<Mxfp4, Mxfp4, 17, 32>(), coder::<Nvfp4, Nvfp4, 36, 64>()];
 
 /// Twice what the sixteen nibbles stand for.
 const DOUBLED: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];

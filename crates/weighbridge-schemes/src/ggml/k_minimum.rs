@@ -27,8 +27,11 @@ use super::search::minimum::Trials;
 use super::search::squares;
 use crate::simd::vector::Parallel;
 
-pub(super) static KERNELS: &[Kernel] =
-    &[coder::<Q2_K, ByGroups<16, 16>, 84, 256>(), coder::<Q4_K, ByGroups<32, 8>, 144, 256>(), coder::<Q5_K, ByGroups<32, 8>, 176, 256>()];
+pub(super) static KERNELS: &[Kernel] = &[
+    coder::<Q2_K, ByGroups<16, 16>, 84, 256>(),
+    coder::<Q4_K, ByGroups<32, 8>, 144, 256>(),
+    coder::<Q5_K, ByGroups<32, 8>, 176, 256>(),
+];
 
 /// The eight scales and eight minimums in twelve bytes.
 #[inline(always)]

@@ -25,11 +25,14 @@ use super::search::side_by_side::eight;
 use super::search::{
     Group, NOTHING, farthest, half, low_byte, nearest, signed, squared, swept, truncated,
 };
-use crate::simd::vector::{LANES, Mask, Parallel, Vector};
 use crate::simd::Isa;
+use crate::simd::vector::{LANES, Mask, Parallel, Vector};
 
-pub(super) static KERNELS: &[Kernel] =
-    &[coder::<Q3_K, ByGroups<16, 16>, 110, 256>(), coder::<Q6_K, ByGroups<16, 16>, 210, 256>(), kernel::<Q8_K, 292, 256>()];
+pub(super) static KERNELS: &[Kernel] = &[
+    coder::<Q3_K, ByGroups<16, 16>, 110, 256>(),
+    coder::<Q6_K, ByGroups<16, 16>, 210, 256>(),
+    kernel::<Q8_K, 292, 256>(),
+];
 
 /// The sixteen scales in twelve bytes, not yet signed.
 #[inline(always)]
@@ -105,7 +108,10 @@ impl Grouped<110, 16, 16> for Q3_K {
     }
 
     #[inline(always)]
-    fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P, P::Mask) {
+    fn groups_in_lanes<P: Parallel>(
+        values: &[P; 16],
+        weights: Option<&[P; 16]>,
+    ) -> (P, P, P::Mask) {
         let (scale, left) = match weights {
             Some(weights) => {
                 let found = signed::in_lanes(4.0, values, weights);
@@ -240,16 +246,15 @@ impl Grouped<210, 16, 16> for Q6_K {
     }
 
     #[cfg(test)]
-    fn define_scales(
-        block: &mut [u8; 210],
-        found: &[Group<16>; 16],
-        _: Option<[f32; 16]>,
-    ) -> bool {
+    fn define_scales(block: &mut [u8; 210], found: &[Group<16>; 16], _: Option<[f32; 16]>) -> bool {
         Self::put_block_scales(block, &std::array::from_fn(|at| found[at].scale))
     }
 
     #[inline(always)]
-    fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P, P::Mask) {
+    fn groups_in_lanes<P: Parallel>(
+        values: &[P; 16],
+        weights: Option<&[P; 16]>,
+    ) -> (P, P, P::Mask) {
         let found = match weights {
             Some(weights) => signed::in_lanes(32.0, values, weights),
             None => signed::in_lanes(32.0, values, &squared(values)),

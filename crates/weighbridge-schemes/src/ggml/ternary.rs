@@ -18,7 +18,8 @@ use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, decoded_by, half_at};
 use super::rounding::{half_bytes, largest_magnitude};
 use crate::simd::Isa;
 
-pub(super) static KERNELS: &[Kernel] = &[coder::<Tq1_0, Tq1_0, 54, 256>(), coder::<Tq2_0, Tq2_0, 66, 256>()];
+pub(super) static KERNELS: &[Kernel] =
+    &[coder::<Tq1_0, Tq1_0, 54, 256>(), coder::<Tq2_0, Tq2_0, 66, 256>()];
 
 /// Where the runs of a TQ1_0 block start: in the block, and among the elements.
 const SECOND: (usize, usize) = (32, 160);
@@ -133,4 +134,3 @@ impl Encodes<Self, 66, 256> for Tq2_0 {
         }
     }
 }
-

@@ -34,7 +34,9 @@ impl Encodes<Self, 18, 32> for Iq4Nl {
             let variances = lanes(squares * squares.same(2.0 / 32.0));
             let importance = batch.importance.map(|all| &all[..]);
             let scales = scales(isa, &values, batch.values, importance, &variances);
-            for ((block, scale), values) in out.iter_mut().zip(scales).zip(batch.values.as_chunks().0) {
+            for ((block, scale), values) in
+                out.iter_mut().zip(scales).zip(batch.values.as_chunks().0)
+            {
                 block[..2].copy_from_slice(&half(scale).to_le_bytes());
                 put_nibbles(isa, values, inverse(scale), &mut block[2..]);
             }

@@ -183,7 +183,9 @@ impl Encodes<Self, 34, 32> for Q8_0 {
             let scales =
                 merged(isa, values, 0.0, |value, most| value.abs().max(most)) / isa.splat(127.0);
             let (halves, inverses) = (halves(isa, &scales.lanes()), inverses(scales));
-            for (at, (block, values)) in blocks.iter_mut().zip(values.as_chunks::<32>().0).enumerate() {
+            for (at, (block, values)) in
+                blocks.iter_mut().zip(values.as_chunks::<32>().0).enumerate()
+            {
                 let inverse = isa.splat(inverses[at]);
                 let codes = bytes(isa, values, |value| {
                     let scaled = value * inverse;

@@ -11,6 +11,8 @@ mod search;
 
 use std::sync::LazyLock;
 
+pub(super) use self::search::{Again, Rules};
+use self::search::{Found, Part, Way, largest};
 use super::grids::cells::Cells;
 use super::grids::picking::InLanes;
 #[cfg(test)]
@@ -20,8 +22,6 @@ use super::rounding::half_bytes;
 use super::search::{low_byte, nearest};
 use crate::simd::Isa;
 use crate::simd::vector::LANES;
-pub(super) use self::search::{Again, Rules};
-use self::search::{Found, Part, Way, largest};
 
 /// What the types differ in.
 pub(super) struct Kind<const D: usize> {

@@ -219,7 +219,8 @@ impl BlockRows {
             if let Some(factor) = factor {
                 scales.multiply(factor);
             }
-            let near = if end - skip == each { near(nearest, &scales, done..done + each) } else { 0 };
+            let near =
+                if end - skip == each { near(nearest, &scales, done..done + each) } else { 0 };
             if near != all {
                 scales.settle();
                 let beyond =

@@ -36,7 +36,11 @@ fn check(name: &str, encode: impl Fn(&[f32]) -> Vec<u8>) {
     for weights in weights(elements) {
         let bytes = encode(&weights);
         kernel.decode(Level::BASELINE, &bytes, Out::F32(&mut values));
-        rows.fill_bounds(&BlockStretch { bytes: &bytes, first: 0, count: values.len(), factor: None }, &values, &mut out);
+        rows.fill_bounds(
+            &BlockStretch { bytes: &bytes, first: 0, count: values.len(), factor: None },
+            &values,
+            &mut out,
+        );
         for ((weight, value), Bounds { low, high }) in weights.iter().zip(&values).zip(&out) {
             let slack = 1e-6 * weight.abs();
             let is_inside = low - slack <= *weight && *weight <= high + slack;

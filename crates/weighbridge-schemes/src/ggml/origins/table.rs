@@ -114,10 +114,7 @@ static TYPES: &[(&str, Choice)] = &[
     ("TQ1_0", Near(TERNARY)),
     ("TQ2_0", Near(TERNARY)),
     // The scale is the mean of 128 magnitudes, none of which is larger than their sum.
-    (
-        "Q1_0",
-        Near(Nearest { most: [64.0, 0.0], clipped: 64.0, ..single(SIGNS, 128, Ignored) }),
-    ),
+    ("Q1_0", Near(Nearest { most: [64.0, 0.0], clipped: 64.0, ..single(SIGNS, 128, Ignored) })),
     ("Q2_0", Near(single(whole(-1.0, 2.0), 64, Ignored))),
     ("MXFP4", Near(small_floats(32, Layout::Mxfp4, [0.0, 0.0]))),
     // Rounding the scale moves either end by half of what it moves both.

@@ -76,7 +76,11 @@ impl Sample {
     fn bounds(&self, factor: Option<f32>) -> Vec<Bounds> {
         let values: Vec<f32> = self.values.iter().map(|v| v * factor.unwrap_or(1.0)).collect();
         let mut out = vec![Bounds::default(); values.len()];
-        self.rows.fill_bounds(&BlockStretch { bytes: &self.bytes, first: 0, count: values.len(), factor }, &values, &mut out);
+        self.rows.fill_bounds(
+            &BlockStretch { bytes: &self.bytes, first: 0, count: values.len(), factor },
+            &values,
+            &mut out,
+        );
         out
     }
 }
@@ -161,7 +165,11 @@ fn q4_0_has_the_levels_of_its_definition() {
     rows.kernel.decode(Level::BASELINE, &bytes, Out::F32(&mut values));
     assert_eq!([values[0], values[16]], [2.0, 0.0]);
     let mut out = [Bounds::default(); 32];
-    rows.fill_bounds(&BlockStretch { bytes: &bytes, first: 0, count: values.len(), factor: None }, &values, &mut out);
+    rows.fill_bounds(
+        &BlockStretch { bytes: &bytes, first: 0, count: values.len(), factor: None },
+        &values,
+        &mut out,
+    );
     let near = |a: f32, b: f32| (a - b).abs() < 3e-3;
     // Code 0 is the outermost level, -8 d: half a gap inside, one and a half outside.
     assert!(near(out[0].low, 1.875) && near(out[0].high, 2.375), "{:?}", out[0]);
@@ -178,7 +186,11 @@ fn any_stretch_has_the_bounds_of_the_whole() {
             let bytes = &sample.bytes[start / each * block.bytes as usize..];
             let mut out = vec![Bounds::default(); end - start];
             let values = &sample.values[start..end];
-            sample.rows.fill_bounds(&BlockStretch { bytes: bytes, first: start as u64, count: values.len(), factor: None }, values, &mut out);
+            sample.rows.fill_bounds(
+                &BlockStretch { bytes, first: start as u64, count: values.len(), factor: None },
+                values,
+                &mut out,
+            );
             assert_eq!(out, whole[start..end], "{}", block.name);
         }
     }
@@ -201,7 +213,11 @@ fn a_scale_of_zero_leaves_what_rounding_hides() {
     let kernel = kernel_of(block).unwrap();
     let rows = BlockRows { block, kernel, columns: 1, maker: PLAIN };
     let mut out = [Bounds::default(); 32];
-    rows.fill_bounds(&BlockStretch { bytes: &[0; 34], first: 0, count: 32, factor: None }, &[0.0; 32], &mut out);
+    rows.fill_bounds(
+        &BlockStretch { bytes: &[0; 34], first: 0, count: 32, factor: None },
+        &[0.0; 32],
+        &mut out,
+    );
     let hidden = 255.0 / (1 << 25) as f32;
     assert!(out.iter().all(|bounds| *bounds == Bounds { low: -hidden, high: hidden }));
 }

@@ -1,7 +1,9 @@
 //! A scale for numbers on both sides of zero: of several scales around the one that fits the number
 //! farthest from zero, the one that leaves the least error.
 
-use super::{Group, GroupLanes, NOTHING, farthest, farthest_in_lanes, finite_in_lanes, low_byte, nearest};
+use super::{
+    Group, GroupLanes, NOTHING, farthest, farthest_in_lanes, finite_in_lanes, low_byte, nearest,
+};
 use crate::simd::vector::{Choice, Parallel};
 
 /// The scales that are tried, in tenths of a step from the first.

@@ -1,7 +1,9 @@
 //! A scale for numbers on both sides of zero, found by changing one code after the other as long as
 //! that lessens the error.
 
-use super::{Group, NOTHING, farthest, farthest_in_lanes, finite_in_lanes, low_byte, near, nearest};
+use super::{
+    Group, NOTHING, farthest, farthest_in_lanes, finite_in_lanes, low_byte, near, nearest,
+};
 use crate::simd::vector::{Choice, Parallel};
 
 /// How often all codes are looked at.
