@@ -110,21 +110,22 @@ pub(in crate::ggml) trait Grouped<const BYTES: usize, const SIZE: usize, const G
         for first in (0..batch.blocks * GROUPS).step_by(side_by_side::GROUPS) {
             let range = first..first + side_by_side::GROUPS;
             let values = sixteen::<I, SIZE>(isa, &batch.values[first * SIZE..]);
-            let mut weights = values;
-            if let Some(importance) = batch.importance {
-                weights = sixteen(isa, &importance[first * SIZE..]);
-                if Self::VARIANCES.is_some() {
-                    let variance = pair(isa, |lane| variances[(first + lane) / GROUPS]);
-                    weights = side_by_side::important(&values, &weights, variance);
-                    let mut all = weights[0].same(0.0);
-                    for weight in weights {
-                        all = all + weight;
+            let (scale, min, left) = match batch.importance {
+                None => Self::groups_in_lanes(&values, None),
+                Some(importance) => {
+                    let mut weights = sixteen::<I, SIZE>(isa, &importance[first * SIZE..]);
+                    if Self::VARIANCES.is_some() {
+                        let variance = pair(isa, |lane| variances[(first + lane) / GROUPS]);
+                        weights = side_by_side::important(&values, &weights, variance);
+                        let mut all = weights[0].same(0.0);
+                        for weight in weights {
+                            all = all + weight;
+                        }
+                        sums[range.clone()].copy_from_slice(&lanes(all));
                     }
-                    sums[range.clone()].copy_from_slice(&lanes(all));
+                    Self::groups_in_lanes(&values, Some(&weights))
                 }
-            }
-            let weights = batch.importance.map(|_| &weights);
-            let (scale, min, left) = Self::groups_in_lanes(&values, weights);
+            };
             scales[range.clone()].copy_from_slice(&lanes(scale));
             below[range].copy_from_slice(&lanes(min).map(|min| -min));
             if left.any() {
@@ -227,11 +228,14 @@ fn choose_in_lanes<I: Isa, const SIZE: usize>(
     let (least, most) = (isa.splat(f32::from(least)), isa.splat(f32::from(most)));
     let mut levels = [least; 4];
     let mut all = least.equals(least);
-    for (at, (level, values)) in levels.iter_mut().zip(values.as_chunks().0).enumerate() {
-        let (scale, below) = steps[at * LANES / SIZE];
-        let scaled = (isa.load(values) + isa.splat(below)) / isa.splat(scale);
-        all = all.and(near(scaled));
-        *level = scaled.round().min(most).max(least) - least;
+    let groups = levels.chunks_exact_mut(SIZE / LANES).zip(values.as_chunks::<SIZE>().0);
+    for ((levels, values), &(scale, below)) in groups.zip(steps) {
+        let (scale, below) = (isa.splat(scale), isa.splat(below));
+        for (level, values) in levels.iter_mut().zip(values.as_chunks().0) {
+            let scaled = (isa.load(values) + below) / scale;
+            all = all.and(near(scaled));
+            *level = scaled.round().min(most).max(least) - least;
+        }
     }
     *codes = I::Vector::low_bytes(levels);
     all.all()

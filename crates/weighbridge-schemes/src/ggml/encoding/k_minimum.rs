@@ -68,10 +68,10 @@ where
         weights: Option<&[P; SIZE]>,
     ) -> (P, P, P::Mask) {
         let (weights, trials) = match weights {
-            None => (&T::weights_in_lanes(values), T::TRIALS),
-            Some(weights) => (weights, T::TRIALS.by_importance()),
+            None => (&T::weights_in_lanes(values), &T::TRIALS),
+            Some(weights) => (weights, &const { T::TRIALS.by_importance() }),
         };
-        let found = minimum::in_lanes(&trials, values, weights);
+        let found = minimum::in_lanes(trials, values, weights);
         (found.scale, found.min, found.left)
     }
 

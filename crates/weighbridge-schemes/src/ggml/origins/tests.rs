@@ -187,12 +187,7 @@ fn any_stretch_has_the_bounds_of_the_whole() {
             let mut out = vec![Bounds::default(); end - start];
             let values = &sample.values[start..end];
             sample.rows.fill_bounds(
-                &BlockStretch {
-                    bytes: bytes,
-                    first: start as u64,
-                    count: values.len(),
-                    factor: None,
-                },
+                &BlockStretch { bytes, first: start as u64, count: values.len(), factor: None },
                 values,
                 &mut out,
             );
