@@ -93,8 +93,8 @@ fn latent_key_length(settings: &Settings) -> Option<Json> {
 
 /// The length of the keys that are made from it.
 fn made_key_length(settings: &Settings) -> Option<Json> {
-    let (plain, rotated) = ("qk_nope_head_dim", "qk_rope_head_dim");
-    settings.count(plain)?.checked_add(settings.count(rotated)?).map(Json::from)
+    let rotated = settings.count("qk_rope_head_dim")?;
+    settings.count("qk_nope_head_dim")?.checked_add(rotated).map(Json::from)
 }
 
 /// How many experts see every token.

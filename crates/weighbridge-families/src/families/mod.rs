@@ -93,13 +93,11 @@ pub(crate) fn called(name: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.is_called(name))
 }
 
-/// Hugging Face's names of modules with an embedding of tokens, each once.
-pub(crate) fn embeddings() -> impl Iterator<Item = &'static str> {
-    let all = || FAMILIES.iter().map(Family::embedding);
-    all()
-        .enumerate()
-        .filter(move |(at, name)| !all().take(*at).any(|known| known == *name))
-        .map(|(_, name)| name)
+/// Hugging Face's names of modules with an embedding of tokens.
+pub(crate) fn embeddings() -> Vec<&'static str> {
+    let mut all: Vec<&str> = FAMILIES.iter().map(Family::embedding).collect();
+    all.dedup();
+    all
 }
 
 /// Which row of a model's table of positions is the first that a token has.

@@ -134,7 +134,7 @@ fn dialect(names: &[String]) -> (Dialect, String) {
         let prefix = ends("tok_embeddings.weight").unwrap_or_default();
         return (Dialect::Consolidated, prefix.to_owned());
     }
-    let embedding = embeddings().find_map(|module| ends(&format!("{module}.weight")));
+    let embedding = embeddings().into_iter().find_map(|module| ends(&format!("{module}.weight")));
     match embedding.or_else(|| names.iter().find_map(|name| before_layers(name))) {
         Some(prefix) => (Dialect::HuggingFace, prefix.to_owned()),
         None if names.iter().any(|name| is_head(name)) => (Dialect::HuggingFace, "model.".into()),

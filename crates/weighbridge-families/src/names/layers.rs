@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Side;
-use super::facts::Facts;
 use super::parsed::parsed;
+use super::{Facts, Side};
 use crate::error::{Error, Result};
 use crate::families::{Family, How};
 

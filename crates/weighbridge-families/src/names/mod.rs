@@ -28,6 +28,8 @@ mod to_gguf;
 mod to_hf;
 mod translate;
 
+use facts::{Dialect, Facts};
+use piece::{Cut, Piece};
 use search::Search;
 pub use to_gguf::{Tensor, to_gguf, wants_single};
 pub use to_hf::{is_tied, keeps_single, to_hf};

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::facts::Facts;
-use super::prefix;
 use super::view::View;
-use super::{Named, Pair, Pairing, Rules, Side, Which};
+use super::{Facts, Named, Pair, Pairing, Rules, Side, Which, prefix};
 
 /// The state of the search.
 pub(super) struct Search<'s> {

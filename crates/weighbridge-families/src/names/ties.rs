@@ -1,13 +1,12 @@
 //! The last steps: weights that one model leaves out because another weight has the same numbers,
 //! or because they can be computed.
 
-use super::Which;
-use super::facts::{Dialect, is_head};
-use super::piece::{Cut, Piece};
+use super::facts::is_head;
 use super::pieces::beside;
 use super::search::Search;
 use super::translate::joined;
 use super::view::View;
+use super::{Cut, Dialect, Piece, Which};
 use crate::families::{FAMILIES, VISION, computed};
 
 impl Search<'_> {

@@ -3,12 +3,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::facts::{Dialect, Facts};
-use super::piece::{Cut, Piece};
 use super::pieces::Translator;
 use super::ties::is_vision;
 use super::view::{Rows, View};
-use super::{Named, Side, keys};
+use super::{Cut, Dialect, Facts, Named, Piece, Side, keys};
 use crate::catalog::Shape;
 use crate::config;
 use crate::error::{Error, Remedy, Result};

@@ -6,11 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::{Dialect, Facts};
 use super::parsed::{Parsed, numbered, parsed};
 use super::to_gguf::{Tensor, Translation};
 use super::view::{Matrix, Rows, View};
-use super::{Named, Side};
+use super::{Dialect, Facts, Named, Side};
 use crate::change::Change;
 use crate::error::{Error, Remedy, Result};
 use crate::families::{FAMILIES, Family, How, Row, computed};

@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Pair;
-use super::facts::{Dialect, Facts};
-use super::piece::{Cut, Key, Piece};
+use super::piece::Key;
 use super::pieces::Translator;
 use super::search::Search;
 use super::view::{Rows, View};
+use super::{Cut, Dialect, Facts, Pair, Piece};
 use crate::families::Family;
 
 impl Search<'_> {

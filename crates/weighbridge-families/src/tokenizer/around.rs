@@ -16,30 +16,26 @@ pub(super) struct Around {
     pub kinds: Vec<&'static str>,
     /// Which are added to a text, in the order in which that was found.
     pub add: Vec<(&'static str, bool)>,
-    bos: Json,
-    cls: Json,
-    eos: Json,
-    sep: Json,
+    /// The tokens that begin, classify, end and separate texts, whether or not there is a config.
+    known: Map<String, Json>,
 }
 
 impl Around {
     pub fn new(config: Map<String, Json>, kinds: Vec<&'static str>) -> Self {
-        let null = || Json::Null;
-        Self { config, kinds, add: Vec::new(), bos: null(), cls: null(), eos: null(), sep: null() }
+        Self { config, kinds, add: Vec::new(), known: Map::new() }
     }
 
     /// Takes over what the post-processor of `tokenizer.json` says.
     pub fn post_processor(&mut self, tokenizer: &Json) {
-        let named = |key: &str| self.config.get(key).cloned().unwrap_or_default();
-        (self.bos, self.cls) = (named("bos_token"), named("cls_token"));
-        (self.eos, self.sep) = (named("eos_token"), named("sep_token"));
-        if !is_said(&self.bos) && is_said(&self.cls) {
-            self.bos = self.cls.clone();
-            self.name("bos_token", self.bos.clone());
+        for key in ["bos_token", "cls_token", "eos_token", "sep_token"] {
+            let named = self.config.get(key).cloned().unwrap_or_default();
+            self.known.insert(key.to_owned(), named);
         }
-        if !is_said(&self.eos) && is_said(&self.sep) {
-            self.eos = self.sep.clone();
-            self.name("eos_token", self.eos.clone());
+        for (key, other) in [("bos_token", "cls_token"), ("eos_token", "sep_token")] {
+            let other = self.token(other);
+            if is_said(&other) {
+                self.take_unless_said(key, &other);
+            }
         }
         for processor in steps_of(&tokenizer["post_processor"], "processors") {
             self.processor(processor);
@@ -62,14 +58,13 @@ impl Around {
         for kind in ["bos", "eos", "sep"] {
             self.set_add(kind, true);
         }
-        let token = |key: &str, other: &Json| processor[key].get(0).unwrap_or(other).clone();
-        if !is_said(&self.cls) && !self.config.is_empty() {
-            self.cls = token("cls", &self.bos);
-            self.name("cls_token", self.cls.clone());
-        }
-        if !is_said(&self.sep) && !self.config.is_empty() {
-            self.sep = token("sep", &self.eos);
-            self.name("sep_token", self.sep.clone());
+        let tokens = [("cls", "cls_token", "bos_token"), ("sep", "sep_token", "eos_token")];
+        for (stated, key, other) in tokens {
+            if self.config.is_empty() {
+                break;
+            }
+            let token = processor[stated].get(0).cloned().unwrap_or_else(|| self.token(other));
+            self.take_unless_said(key, &token);
         }
     }
 
@@ -86,34 +81,29 @@ impl Around {
 
     /// The special token that a template begins with.
     fn leading(&mut self, token: &Json) {
+        let begins = ["bos_token", "cls_token"];
+        let is_known = |all: &Self| begins.iter().any(|key| all.token(key) == *token);
         if self.config.is_empty() {
-            self.bos = token.clone();
-        } else if *token != self.bos && *token != self.cls {
-            if !is_said(&self.bos) {
-                self.bos = token.clone();
-                self.name("bos_token", token.clone());
-            }
-            if !is_said(&self.cls) {
-                self.cls = token.clone();
-                self.name("cls_token", token.clone());
-            }
+            self.known.insert("bos_token".to_owned(), token.clone());
+        } else if !is_known(self) {
+            begins.iter().for_each(|key| self.take_unless_said(key, token));
         }
-        let is_known = *token == self.bos || *token == self.cls;
-        self.set_add("bos", is_known);
+        self.set_add("bos", is_known(self));
     }
 
     /// The special token that a template ends with. It is the end of a text from now on; what was
     /// called so before becomes the end of a turn, or of a message.
     fn trailing(&mut self, token: &Json) {
-        if !self.config.is_empty() && *token != self.eos {
+        let before = self.token("eos_token");
+        if !self.config.is_empty() && *token != before {
             let vacant = ["eot", "eom"].into_iter().find(|kind| !self.kinds.contains(kind));
             if let Some(kind) = vacant {
                 self.kinds.push(kind);
-                self.name(&format!("{kind}_token"), self.eos.clone());
+                self.config.insert(format!("{kind}_token"), before);
             }
-            self.name("eos_token", token.clone());
+            self.config.insert("eos_token".to_owned(), token.clone());
         }
-        self.eos = token.clone();
+        self.known.insert("eos_token".to_owned(), token.clone());
         self.set_add("eos", true);
     }
 
@@ -135,20 +125,28 @@ impl Around {
         if !is_sequence(a, "A") || !is_sequence(b, "B") || between.is_empty() {
             return;
         }
+        let (sep, eos) = (self.token("sep_token"), self.token("eos_token"));
         let separates =
-            |part: &Json| special(part).is_some_and(|token| token == self.sep || token == self.eos);
+            |part: &Json| special(part).is_some_and(|token| token == sep || token == eos);
         let by_first = separates(&between[0]) && last.is_none();
         let add = by_first || between.len() == 2 && separates(&between[1]);
         self.set_add("sep", add);
-        if add && !is_said(&self.sep) {
-            self.name("sep_token", self.eos.clone());
+        if add && !is_said(&sep) && !self.config.is_empty() {
+            self.config.insert("sep_token".to_owned(), eos);
         }
     }
 
-    /// Names a token in the config, if there is one.
-    fn name(&mut self, key: &str, token: Json) {
-        if !self.config.is_empty() {
-            self.config.insert(key.to_owned(), token);
+    fn token(&self, key: &str) -> Json {
+        self.known.get(key).cloned().unwrap_or_default()
+    }
+
+    /// Takes a token under a name that is vacant, in the config too if there is one.
+    fn take_unless_said(&mut self, key: &str, token: &Json) {
+        if !is_said(&self.token(key)) {
+            self.known.insert(key.to_owned(), token.clone());
+            if !self.config.is_empty() {
+                self.config.insert(key.to_owned(), token.clone());
+            }
         }
     }
 

@@ -1,14 +1,8 @@
 //! Byte-level byte pairs: `tokenizer.json` as it is, with ids that nobody has filled in.
 
-use serde_json::Value as Json;
-
 use super::decode::Decoder;
-use super::entries::Entries;
-use super::files::Files;
-use super::pre;
-use super::special::{self, Beyond, KINDS, Special};
-use super::token_type::TokenType;
-use super::vocabulary::{Token, Vocabulary};
+use super::vocabulary::Token;
+use super::{Beyond, Entries, Files, KINDS, Special, TokenType, Vocabulary, pre, special};
 use crate::error::Result;
 
 /// Writes the vocabulary and its merges. Special tokens, which come after them, are returned.
@@ -17,32 +11,24 @@ pub(super) fn write(
     entries: &mut Entries,
     pre: Option<&str>,
 ) -> Result<Special> {
-    let tokenizer = files.need_tokenizer()?;
-    let vocabulary = Vocabulary::read(files, tokenizer)?;
-    let tokens = tokens(files, tokenizer, &vocabulary)?;
+    let vocabulary = Vocabulary::read(files)?;
+    let tokens = tokens(&vocabulary)?;
     let count = tokens.len();
-    let pre = match pre {
-        Some(stated) => stated.to_owned(),
-        None => pre::name(files, tokenizer, &vocabulary)?,
-    };
+    let pre = pre.map_or_else(|| pre::name(&vocabulary), |stated| Ok(stated.to_owned()))?;
     entries.text("tokenizer.ggml.model", "gpt2");
     entries.text("tokenizer.ggml.pre", &pre);
     TokenType::write(entries, tokens, None);
-    entries.texts("tokenizer.ggml.merges", special::merges(tokenizer)?);
+    entries.texts("tokenizer.ggml.merges", special::merges(vocabulary.tokenizer)?);
     Special::read(files, &KINDS, Beyond::Refuse(count))
 }
 
 /// What is written for every id.
-pub(super) fn tokens(
-    files: &Files<'_>,
-    tokenizer: &Json,
-    vocabulary: &Vocabulary<'_>,
-) -> Result<Vec<(String, TokenType)>> {
-    let count = match files.vocabulary() {
+pub(super) fn tokens(vocabulary: &Vocabulary<'_>) -> Result<Vec<(String, TokenType)>> {
+    let count = match vocabulary.files.vocabulary() {
         0 => vocabulary.base.len() + vocabulary.added.len(),
         count => count,
     };
-    let decoder = Decoder::read(&tokenizer["decoder"]);
+    let decoder = Decoder::read(&vocabulary.tokenizer["decoder"]);
     let all = vocabulary.by_id(count)?.into_iter().enumerate();
     Ok(all.map(|(id, one)| written(id, one, &decoder)).collect())
 }

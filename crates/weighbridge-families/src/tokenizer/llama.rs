@@ -5,11 +5,8 @@ use std::collections::HashSet;
 
 use serde_json::Value as Json;
 
-use super::entries::Entries;
-use super::files::{Files, TOKENIZER, wrong};
-use super::special::{Beyond, KINDS, Special};
-use super::token_type::TokenType;
-use super::vocabulary::{Token, Vocabulary, beyond, named};
+use super::vocabulary::{Token, beyond, named};
+use super::{Beyond, Entries, Files, KINDS, Special, TOKENIZER, TokenType, Vocabulary, wrong};
 use crate::catalog::Value;
 use crate::error::Result;
 
@@ -24,8 +21,7 @@ pub(super) fn is_for(tokenizer: &Json) -> bool {
 
 /// Writes the model's tokens and the added ones after them. Nothing is filled up.
 pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
-    let tokenizer = files.need_tokenizer()?;
-    let vocabulary = Vocabulary::read(files, tokenizer)?;
+    let vocabulary = Vocabulary::read(files)?;
     let base = vocabulary.base.len();
     let count = base + vocabulary.added.iter().filter(|one| one.id >= base as u64).count();
     if files.vocabulary() > 0 && count > files.vocabulary() {

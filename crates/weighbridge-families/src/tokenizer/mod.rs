@@ -33,9 +33,10 @@ use serde_json::{Value as Json, json};
 use crate::catalog::Value;
 use crate::error::Result;
 pub(crate) use entries::Entries;
-use files::Files;
-use special::{Beyond, Special};
+use files::{CONFIG, Files, TOKENIZER, wrong};
+use special::{Beyond, KINDS, Special};
 use token_type::TokenType;
+use vocabulary::Vocabulary;
 
 /// The key of the list of tokens.
 pub const TOKENS: &str = "tokenizer.ggml.tokens";
@@ -134,9 +135,7 @@ pub fn entries(
 #[cfg(test)]
 pub(crate) fn known_vocabulary(repository: &Repository<'_>) -> Option<&'static str> {
     let files = Files::open(repository).unwrap();
-    let tokenizer = files.need_tokenizer().unwrap();
-    let vocabulary = vocabulary::Vocabulary::read(&files, tokenizer).unwrap();
-    pre::known_vocabulary(&files, tokenizer, &vocabulary)
+    pre::known_vocabulary(&vocabulary::Vocabulary::read(&files).unwrap())
 }
 
 /// Gives every row of an embedding a token: llama.cpp loads no model with fewer. The converter does so

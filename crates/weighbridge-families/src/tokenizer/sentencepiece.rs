@@ -5,12 +5,10 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::entries::Entries;
-use super::files::{CONFIG, Files, MODEL, TOKENIZER, wrong};
+use super::files::MODEL;
 use super::protobuf::{Field, Message};
-use super::special::{Beyond, KINDS, Special};
-use super::token_type::TokenType;
 use super::vocabulary::beyond;
+use super::{Beyond, CONFIG, Entries, Files, KINDS, Special, TOKENIZER, TokenType, wrong};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::text::shortened;

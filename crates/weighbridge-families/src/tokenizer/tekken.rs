@@ -6,11 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value as Json;
 
 use super::base64::decoded;
-use super::encode;
-use super::entries::Entries;
-use super::files::{Files, wrong};
-use super::templates;
-use super::token_type::TokenType;
+use super::{Entries, Files, TokenType, encode, templates, wrong};
 use crate::catalog::Value;
 use crate::error::Result;
 use crate::text::shortened;

@@ -2,8 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::entries::Entries;
-use super::files::{CONFIG, Files, wrong};
+use super::{CONFIG, Entries, Files, wrong};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 

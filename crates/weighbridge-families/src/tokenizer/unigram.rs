@@ -1,19 +1,16 @@
 //! Pieces with scores, as XLM-RoBERTa has them: from its file of SentencePiece or, without that, from
 //! `tokenizer.json`. The two count tokens differently; that of `tokenizer.json` is the model's.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use serde_json::Value as Json;
 
 use super::base64::decoded;
-use super::entries::Entries;
-use super::files::{Files, TOKENIZER, wrong};
 use super::protobuf::{Field, Message};
 use super::sentencepiece::{Piece, pieces};
-use super::special::{Beyond, KINDS, Special};
-use super::token_type::TokenType;
-use super::vocabulary::{Vocabulary, named};
+use super::vocabulary::named;
+use super::{Beyond, Entries, Files, KINDS, Special, TOKENIZER, TokenType, Vocabulary, wrong};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::text::shortened;
@@ -104,13 +101,13 @@ fn from_json(files: &Files<'_>) -> Result<Unigram> {
         let message = format!("{TOKENIZER} is of the type `{kind}`, where `Unigram` belongs");
         return Err(Error::unsupported(message));
     };
-    let types = Types::read(files, tokenizer, stored)?;
+    let kind_of = kinds(files, tokenizer, stored)?;
     let count = files.vocabulary().max(stored.len());
     let mut pieces = Vec::with_capacity(count);
     for (id, piece) in stored.iter().enumerate() {
         let (text, score) = text_and_score(piece)?;
         #[allow(clippy::cast_possible_truncation)] // f32 is what the file has.
-        pieces.push(Piece { text: text.to_owned(), score: score as f32, kind: types.of(id, text) });
+        pieces.push(Piece { text: text.to_owned(), score: score as f32, kind: kind_of(id, text) });
     }
     pieces.extend((stored.len()..count).map(Piece::nobody));
     let flag = |key: &str, unsaid| files.config.get(key).and_then(Json::as_bool).unwrap_or(unsaid);
@@ -128,41 +125,32 @@ fn text_and_score(piece: &Json) -> Result<(&str, f64)> {
     both.ok_or_else(|| wrong(TOKENIZER, format!("`{}` is not a piece with its score", shown())))
 }
 
-/// What tells the type of a token.
-struct Types {
-    unknown: u64,
-    special: HashSet<String>,
-    added: HashSet<String>,
-}
-
 /// Tokens that XLM-RoBERTa's tokenizer has, whether or not a file names them.
 const ALWAYS: [&str; 5] = ["<s>", "</s>", "<unk>", "<pad>", "<mask>"];
 
-impl Types {
-    fn read(files: &Files<'_>, tokenizer: &Json, stored: &[Json]) -> Result<Self> {
-        let mut base = std::collections::HashMap::new();
-        for (id, piece) in stored.iter().enumerate() {
-            base.insert(text_and_score(piece)?.0, id as u64);
-        }
-        let vocabulary = Vocabulary::of(base, files, tokenizer)?;
-        let added: HashSet<String> = vocabulary.added.iter().map(|a| a.content.clone()).collect();
-        let stated = files.config.get("unk_token").and_then(Json::as_str);
-        let unknown = vocabulary.added.iter().find(|token| Some(&*token.content) == stated);
-        let unknown = unknown.map(|token| token.id);
-        let otherwise = tokenizer["model"]["unk_id"].as_u64().unwrap_or(3);
-        let mut special: HashSet<String> = named(files).into_iter().collect();
-        special.extend(ALWAYS.map(str::to_owned));
-        Ok(Self { unknown: unknown.unwrap_or(otherwise), special, added })
+/// What tells the type of a token by its id and its text.
+fn kinds(
+    files: &Files<'_>,
+    tokenizer: &Json,
+    stored: &[Json],
+) -> Result<impl Fn(usize, &str) -> TokenType> {
+    let mut base = HashMap::new();
+    for (id, piece) in stored.iter().enumerate() {
+        base.insert(text_and_score(piece)?.0, id as u64);
     }
-
-    fn of(&self, id: usize, text: &str) -> TokenType {
-        match text {
-            _ if id as u64 == self.unknown => TokenType::Unknown,
-            _ if self.special.contains(text) => TokenType::Control,
-            _ if self.added.contains(text) => TokenType::UserDefined,
-            _ => TokenType::Normal,
-        }
-    }
+    let added = Vocabulary::of(base, files)?.added;
+    let stated = files.config.get("unk_token").and_then(Json::as_str);
+    let unknown = added.iter().find(|token| Some(&*token.content) == stated).map(|one| one.id);
+    let unknown = unknown.or(tokenizer["model"]["unk_id"].as_u64()).unwrap_or(3);
+    let added: HashSet<String> = added.into_iter().map(|token| token.content).collect();
+    let mut special: HashSet<String> = named(files).into_iter().collect();
+    special.extend(ALWAYS.map(str::to_owned));
+    Ok(move |id: usize, text: &str| match text {
+        _ if id as u64 == unknown => TokenType::Unknown,
+        _ if special.contains(text) => TokenType::Control,
+        _ if added.contains(text) => TokenType::UserDefined,
+        _ => TokenType::Normal,
+    })
 }
 
 /// The table of letters, which is the whole normalizer.

@@ -19,6 +19,9 @@ pub(super) struct Added {
 }
 
 pub(super) struct Vocabulary<'a> {
+    pub files: &'a Files<'a>,
+    /// `tokenizer.json`.
+    pub tokenizer: &'a Json,
     /// Tokens of the model, by their text.
     pub base: HashMap<&'a str, u64>,
     pub added: Vec<Added>,
@@ -29,31 +32,32 @@ pub(super) struct Vocabulary<'a> {
 }
 
 impl<'a> Vocabulary<'a> {
-    pub fn read(files: &Files<'_>, tokenizer: &'a Json) -> Result<Self> {
-        Self::of(base(tokenizer)?, files, tokenizer)
+    pub fn read(files: &'a Files<'_>) -> Result<Self> {
+        Self::of(base(files.need_tokenizer()?)?, files)
     }
 
     /// The tokens of a model, with those that files add to it.
-    pub fn of(base: HashMap<&'a str, u64>, files: &Files<'_>, tokenizer: &Json) -> Result<Self> {
-        let next = base.len() as u64;
-        let mut vocabulary = Self { base, added: Vec::new(), places: HashMap::new(), next };
+    pub fn of(base: HashMap<&'a str, u64>, files: &'a Files<'_>) -> Result<Self> {
+        let (tokenizer, next) = (files.need_tokenizer()?, base.len() as u64);
+        let (added, places) = (Vec::new(), HashMap::new());
+        let mut vocabulary = Self { files, tokenizer, base, added, places, next };
         for token in tokenizer["added_tokens"].as_array().into_iter().flatten() {
             let stated = token["id"].as_u64();
             vocabulary.add(flags(token, TOKENIZER)?, stated, TOKENIZER)?;
         }
-        vocabulary.add_configured(files)?;
+        vocabulary.add_configured()?;
         Ok(vocabulary)
     }
 
     /// What `tokenizer_config.json` adds: tokens by their ids, then special tokens by name, which are
     /// added if nobody else did so.
-    fn add_configured(&mut self, files: &Files<'_>) -> Result<()> {
-        let mut listed = files.tokens_by_id()?;
+    fn add_configured(&mut self) -> Result<()> {
+        let mut listed = self.files.tokens_by_id()?;
         listed.sort_by_key(|(id, _)| *id);
         for (id, token) in listed {
             self.add(flags(token, CONFIG)?, Some(id), CONFIG)?;
         }
-        for content in named(files) {
+        for content in named(self.files) {
             if !self.is_added(&content) {
                 let token = Added { id: 0, content, special: true, normalized: false };
                 self.add(token, None, CONFIG)?;

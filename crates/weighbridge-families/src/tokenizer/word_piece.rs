@@ -1,13 +1,9 @@
 //! BERT's words and parts of words. What continues a word is marked in `tokenizer.json`; in GGUF what
 //! begins one is.
 
-use super::byte_pairs;
-use super::entries::Entries;
-use super::files::{Files, TOKENIZER};
-use super::pre;
-use super::special::{Beyond, KINDS, Special};
-use super::token_type::TokenType;
-use super::vocabulary::Vocabulary;
+use super::{
+    Beyond, Entries, Files, KINDS, Special, TOKENIZER, TokenType, Vocabulary, byte_pairs, pre,
+};
 use crate::error::{Error, Result};
 use crate::text::shortened;
 
@@ -19,14 +15,14 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries, stated: Option<&st
         let message = format!("{TOKENIZER} is of the type `{kind}`, where `WordPiece` belongs");
         return Err(Error::unsupported(message));
     }
-    let vocabulary = Vocabulary::read(files, tokenizer)?;
-    let tokens = byte_pairs::tokens(files, tokenizer, &vocabulary)?.into_iter();
+    let vocabulary = Vocabulary::read(files)?;
+    let tokens = byte_pairs::tokens(&vocabulary)?.into_iter();
     let tokens: Vec<_> = tokens.map(|(text, kind)| (marked(text, kind), kind)).collect();
     let count = tokens.len();
     entries.id("tokenizer.ggml.token_type_count", files.token_types());
     entries.text("tokenizer.ggml.model", "bert");
     // Readers split words of all such vocabularies in the same way.
-    let known = || pre::known_vocabulary(files, tokenizer, &vocabulary);
+    let known = || pre::known_vocabulary(&vocabulary);
     entries.text("tokenizer.ggml.pre", stated.or_else(known).unwrap_or("default"));
     TokenType::write(entries, tokens, None);
     Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)

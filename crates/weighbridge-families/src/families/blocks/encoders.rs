@@ -13,6 +13,13 @@ pub(crate) const POOLING_STEP: &str = " pooling";
 
 pub(crate) const POOLING: Entry = ("pooling_type", Count, Made(pooling));
 
+/// The numbers of ways to pool, and what older and newer configs of the step call them.
+pub(crate) const POOLINGS: [(u64, &str, &str); 3] = [
+    (1, "pooling_mode_mean_tokens", "mean"),
+    (2, "pooling_mode_cls_token", "cls"),
+    (3, "pooling_mode_lasttoken", "lasttoken"),
+];
+
 /// What the files of all encoders say.
 pub(crate) const ENCODER: &[Entry] = &[
     ("attention.causal", Flag, Made(|_| Some(false.into()))),
@@ -27,20 +34,9 @@ pub(crate) const BEHIND_PADDING: &[Entry] =
 /// The number of a way to pool; what has no number is given back, and so refused.
 fn pooling(settings: &Settings) -> Option<Json> {
     let config = settings.find(&[POOLING_STEP])?;
-    let flags = [
-        ("pooling_mode_mean_tokens", 1),
-        ("pooling_mode_cls_token", 2),
-        ("pooling_mode_lasttoken", 3),
-    ];
-    let flagged = flags.into_iter().find(|(flag, _)| config[*flag] == true);
-    let number = match (flagged, config["pooling_mode"].as_str()) {
-        (Some((_, number)), _) => number,
-        (None, Some("mean")) => 1,
-        (None, Some("cls")) => 2,
-        (None, Some("lasttoken")) => 3,
-        (None, _) => return Some(config.clone()),
-    };
-    Some(number.into())
+    let flagged = POOLINGS.iter().find(|(_, flag, _)| config[*flag] == true);
+    let found = flagged.or(POOLINGS.iter().find(|(.., mode)| config["pooling_mode"] == *mode));
+    Some(found.map_or_else(|| config.clone(), |(number, ..)| (*number).into()))
 }
 
 /// The names of the classes, in their order. Two that nobody named are what every config of

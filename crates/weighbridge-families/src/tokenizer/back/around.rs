@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::special::Special;
-use super::tokens::Tokens;
+use super::{Special, Tokens};
 
 /// One part of a template.
 #[derive(Clone, Copy)]

@@ -4,11 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
 
-use super::document::{self, Document, Vocabulary};
-use super::metadata::{Metadata, needed};
-use super::special::{Assumed, Special};
-use super::tokens::Tokens;
-use super::{Made, around};
+use super::{
+    Assumed, Document, Made, Metadata, Special, Tokens, Vocabulary, around, document, needed,
+};
 use crate::error::{Error, Result};
 use crate::text::shortened;
 use crate::tokenizer::pre;

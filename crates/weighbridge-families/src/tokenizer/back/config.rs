@@ -2,9 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::metadata::Metadata;
-use super::tokens::Token;
-use super::{Made, added};
+use super::{Made, Metadata, Token, added};
 use crate::error::{Error, Result};
 use crate::text::shortened;
 use crate::tokenizer::sentencepiece::ADDED;

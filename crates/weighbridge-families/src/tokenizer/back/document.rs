@@ -4,8 +4,7 @@
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value as Json, json};
 
-use super::added;
-use super::tokens::Tokens;
+use super::{Tokens, added};
 use crate::error::{Error, Result};
 
 /// The parts of the document.
@@ -72,10 +71,7 @@ impl Serialize for Model<'_> {
         for (key, value) in document.model.as_object().into_iter().flatten() {
             map.serialize_entry(key, value)?;
         }
-        match document.vocabulary {
-            Vocabulary::Ids => map.serialize_entry("vocab", &Ids(tokens))?,
-            Vocabulary::Scores => map.serialize_entry("vocab", &Scores(tokens))?,
-        }
+        map.serialize_entry("vocab", &Listed(document.vocabulary, tokens))?;
         if let Some(merges) = &document.merges {
             map.serialize_entry("merges", &Merges(merges, tokens))?;
         }
@@ -83,22 +79,21 @@ impl Serialize for Model<'_> {
     }
 }
 
-/// The vocabulary of the model itself: ids by texts.
-struct Ids<'a>(&'a Tokens);
+struct Listed<'a>(Vocabulary, &'a Tokens);
 
-impl Serialize for Ids<'_> {
+impl Serialize for Listed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.inside().map(|(id, token)| (&token.text, id)))
-    }
-}
-
-/// Ids are places in a list, so that none can be left out before the last.
-struct Scores<'a>(&'a Tokens);
-
-impl Serialize for Scores<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let tokens = self.0.0.iter().take(self.0.end());
-        serializer.collect_seq(tokens.map(|token| (&token.text, f64::from(token.score))))
+        let Self(form, tokens) = self;
+        match form {
+            Vocabulary::Ids => {
+                serializer.collect_map(tokens.inside().map(|(id, token)| (&token.text, id)))
+            }
+            // Ids are places in a list, so that none can be left out before the last.
+            Vocabulary::Scores => {
+                let all = tokens.0.iter().take(tokens.end());
+                serializer.collect_seq(all.map(|token| (&token.text, f64::from(token.score))))
+            }
+        }
     }
 }
 

@@ -24,10 +24,10 @@ mod word_pieces;
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::text::shortened;
-use document::Document;
+use document::{Document, Vocabulary};
 use metadata::{Metadata, needed};
-use special::Special;
-use tokens::Tokens;
+use special::{Assumed, Special};
+use tokens::{Token, Tokens};
 
 /// Files of a repository.
 pub struct Written {

@@ -3,8 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::special::Special;
-use super::tokens::{Token, Tokens};
+use super::{Special, Token, Tokens};
 use crate::error::{Error, Result};
 use crate::tokenizer::token_type::TokenType;
 

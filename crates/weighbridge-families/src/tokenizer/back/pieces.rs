@@ -5,11 +5,11 @@
 
 use serde_json::{Value as Json, json};
 
-use super::document::{self, Document, Vocabulary};
-use super::metadata::{Metadata, needed};
-use super::special::{Assumed, Special};
-use super::tokens::{SCORES, Token, Tokens};
-use super::{Made, around, byte_pairs, merges, piece_file};
+use super::tokens::SCORES;
+use super::{
+    Assumed, Document, Made, Metadata, Special, Token, Tokens, Vocabulary, around, byte_pairs,
+    document, merges, needed, piece_file,
+};
 use crate::error::{Error, Result};
 use crate::tokenizer::files::MODEL;
 use crate::tokenizer::token_type::TokenType;

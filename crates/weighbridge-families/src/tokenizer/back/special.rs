@@ -1,7 +1,6 @@
 //! Special tokens by the names that a repository has for them, and what is added around a text.
 
-use super::metadata::Metadata;
-use super::tokens::{Token, Tokens};
+use super::{Metadata, Token, Tokens};
 use crate::error::{Error, Result};
 use crate::text::shortened;
 use crate::tokenizer::special::{ADDED, IDS, KINDS, key_of};

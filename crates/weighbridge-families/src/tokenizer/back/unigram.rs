@@ -3,11 +3,11 @@
 
 use serde_json::{Value as Json, json};
 
-use super::document::{Document, Vocabulary};
-use super::metadata::{Metadata, needed};
-use super::special::{Assumed, Special};
-use super::tokens::{SCORES, Token, Tokens};
-use super::{Made, around, byte_pairs};
+use super::tokens::SCORES;
+use super::{
+    Assumed, Document, Made, Metadata, Special, Token, Tokens, Vocabulary, around, byte_pairs,
+    needed,
+};
 use crate::error::{Error, Result};
 use crate::tokenizer::base64::encoded;
 use crate::tokenizer::token_type::TokenType;

@@ -3,11 +3,9 @@
 
 use serde_json::json;
 
-use super::document::{Document, Vocabulary};
-use super::metadata::Metadata;
-use super::special::{Assumed, Special};
-use super::tokens::{Token, Tokens};
-use super::{Made, around, byte_pairs};
+use super::{
+    Assumed, Document, Made, Metadata, Special, Token, Tokens, Vocabulary, around, byte_pairs,
+};
 use crate::error::{Error, Result};
 use crate::tokenizer::token_type::TokenType;
 

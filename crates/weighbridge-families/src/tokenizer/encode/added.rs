@@ -1,14 +1,11 @@
 //! Added tokens are found in the text before anything else is done with it.
 
-use serde_json::Value as Json;
-
 use super::Part;
 use crate::tokenizer::vocabulary::Vocabulary;
 
 /// Cuts texts at the added tokens that are looked for in normalized texts, or in those as they are.
 pub(super) fn split(
     parts: Vec<Part>,
-    tokenizer: &Json,
     vocabulary: &Vocabulary<'_>,
     normalized: bool,
     normalize: impl Fn(&str) -> String,
@@ -21,9 +18,8 @@ pub(super) fn split(
     let tokens: Vec<(String, u64)> =
         wanted.filter(|token| !token.0.is_empty()).filter(is_there).collect();
     // Tokens that take spaces with them, or are whole words only, are not known here.
-    let listed = tokenizer["added_tokens"].as_array();
     let is_odd = |id: u64| {
-        let own = listed.into_iter().flatten().find(|token| token["id"] == id);
+        let own = vocabulary.files.added_tokens().find(|token| token["id"] == id);
         own.is_some_and(|own| ["lstrip", "rstrip", "single_word"].iter().any(|f| own[*f] == true))
     };
     if tokens.iter().any(|(_, id)| is_odd(*id)) {

@@ -2,29 +2,25 @@
 
 use serde_json::Value as Json;
 
-use crate::tokenizer::files::{Files, content_of, steps_of};
+use crate::tokenizer::files::{content_of, steps_of};
 use crate::tokenizer::vocabulary::Vocabulary;
 
 /// What the post-processor does, unless `tokenizer_config.json` says something about it.
-pub(super) fn put(
-    ids: Vec<u64>,
-    files: &Files<'_>,
-    tokenizer: &Json,
-    vocabulary: &Vocabulary<'_>,
-) -> Option<Vec<u64>> {
-    let stated = |key: &str| files.config.get(key).and_then(Json::as_bool);
+pub(super) fn put(ids: Vec<u64>, vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
+    let stated = |key: &str| vocabulary.files.config.get(key).and_then(Json::as_bool);
     if stated("add_bos_token").or(stated("add_eos_token")).is_some() {
         let id = |kind: &str| match stated(&format!("add_{kind}_token")) {
-            Some(true) => Some(vec![named(files, kind, vocabulary)?]),
+            Some(true) => Some(vec![named(kind, vocabulary)?]),
             _ => Some(Vec::new()),
         };
         return Some([id("bos")?, ids, id("eos")?].concat());
     }
-    steps_of(&tokenizer["post_processor"], "processors").iter().try_fold(ids, processed)
+    let processor = &vocabulary.tokenizer["post_processor"];
+    steps_of(processor, "processors").iter().try_fold(ids, processed)
 }
 
-fn named(files: &Files<'_>, kind: &str, vocabulary: &Vocabulary<'_>) -> Option<u64> {
-    let content = content_of(files.config.get(&format!("{kind}_token"))?)?;
+fn named(kind: &str, vocabulary: &Vocabulary<'_>) -> Option<u64> {
+    let content = content_of(vocabulary.files.config.get(&format!("{kind}_token"))?)?;
     let added = vocabulary.added.iter().find(|added| added.content == content);
     added.map(|added| added.id).or_else(|| vocabulary.base.get(content).copied())
 }

@@ -11,11 +11,8 @@ mod pattern;
 mod steps;
 mod words;
 
-pub(super) use bytes::{letters, of_bytes};
-use serde_json::Value as Json;
-
-use super::files::Files;
 use super::vocabulary::Vocabulary;
+pub(super) use bytes::{letters, of_bytes};
 
 /// The text, with something for every pre-tokenizer to stumble over.
 const TEXT: [&str; 5] = [
@@ -47,22 +44,19 @@ impl Part {
 type Normalize = Box<dyn Fn(&str) -> String>;
 
 /// The ids of the text, with those that are put around it; none where some step is not known.
-pub(super) fn ids(
-    files: &Files<'_>,
-    tokenizer: &Json,
-    vocabulary: &Vocabulary<'_>,
-) -> Option<Vec<u64>> {
+pub(super) fn ids(vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
+    let tokenizer = vocabulary.tokenizer;
     let raw = vec![Part::Text(TEXT.concat())];
-    let parts = added::split(raw, tokenizer, vocabulary, false, str::to_owned)?;
+    let parts = added::split(raw, vocabulary, false, str::to_owned)?;
     let normalize = steps::normalizer(&tokenizer["normalizer"])?;
     let texts = parts.into_iter().map(|part| part.changed(&normalize)).collect();
-    let parts = added::split(texts, tokenizer, vocabulary, true, &normalize)?;
+    let parts = added::split(texts, vocabulary, true, &normalize)?;
     let parts = steps::pre_tokenize(parts, &tokenizer["pre_tokenizer"])?;
     let ids = match tokenizer["model"]["type"].as_str() {
-        Some("WordPiece") => words::ids(&parts, &tokenizer["model"], vocabulary)?,
+        Some("WordPiece") => words::ids(&parts, vocabulary)?,
         // Older files do not state the type of byte pairs.
-        Some("BPE") | None => pairs::ids(&parts, &tokenizer["model"], vocabulary)?,
+        Some("BPE") | None => pairs::ids(&parts, vocabulary)?,
         Some(_) => return None,
     };
-    around::put(ids, files, tokenizer, vocabulary)
+    around::put(ids, vocabulary)
 }

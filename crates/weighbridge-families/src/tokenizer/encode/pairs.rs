@@ -18,7 +18,8 @@ struct Pairs<'a> {
     falls_back: bool,
 }
 
-pub(super) fn ids(parts: &[Part], model: &Json, vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
+pub(super) fn ids(parts: &[Part], vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
+    let model = &vocabulary.tokenizer["model"];
     let is_plain = |key: &str| model[key].as_str().is_none_or(str::is_empty);
     if !is_plain("continuing_subword_prefix") || !is_plain("end_of_word_suffix") {
         return None;

@@ -33,7 +33,8 @@ pub(super) fn normalizer(step: &Json) -> Option<Normalize> {
     }))
 }
 
-pub(super) fn ids(parts: &[Part], model: &Json, vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
+pub(super) fn ids(parts: &[Part], vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
+    let model = &vocabulary.tokenizer["model"];
     let unknown = *vocabulary.base.get(model["unk_token"].as_str().unwrap_or("[UNK]"))?;
     let prefix = model["continuing_subword_prefix"].as_str().unwrap_or("##");
     let longest = model["max_input_chars_per_word"].as_u64().unwrap_or(100);

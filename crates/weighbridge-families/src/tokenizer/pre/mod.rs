@@ -21,32 +21,14 @@ pub(super) use back::known;
 use structure::{normalizer, steps};
 use table::{If, TABLE};
 
-/// What decides between names of the same pre-tokenizer.
-struct Facts<'a> {
-    begins: bool,
-    ignores_merges: bool,
-    processor: &'a Json,
-    family: &'a str,
-    vocabulary: &'a Vocabulary<'a>,
-}
-
 /// The name, or an error that says what was seen.
-pub(super) fn name(
-    files: &Files<'_>,
-    tokenizer: &Json,
-    vocabulary: &Vocabulary<'_>,
-) -> Result<String> {
-    let by_structure = by_structure(files, tokenizer, vocabulary);
-    agreed(by_structure, known_vocabulary(files, tokenizer, vocabulary))
+pub(super) fn name(vocabulary: &Vocabulary<'_>) -> Result<String> {
+    agreed(by_structure(vocabulary), known_vocabulary(vocabulary))
 }
 
 /// The name of a vocabulary that is known, whatever is done to texts before.
-pub(super) fn known_vocabulary(
-    files: &Files<'_>,
-    tokenizer: &Json,
-    vocabulary: &Vocabulary<'_>,
-) -> Option<&'static str> {
-    encode::ids(files, tokenizer, vocabulary).and_then(|ids| known::name(&ids))
+pub(super) fn known_vocabulary(vocabulary: &Vocabulary<'_>) -> Option<&'static str> {
+    encode::ids(vocabulary).and_then(|ids| known::name(&ids))
 }
 
 /// What a file does to texts, and which vocabulary it has, tell the same name or names of the same
@@ -63,43 +45,31 @@ fn agreed(by_structure: Result<String>, known: Option<&'static str>) -> Result<S
     }
 }
 
-fn by_structure(
-    files: &Files<'_>,
-    tokenizer: &Json,
-    vocabulary: &Vocabulary<'_>,
-) -> Result<String> {
-    let facts = Facts {
-        begins: begins(files, tokenizer),
-        ignores_merges: tokenizer["model"]["ignore_merges"] == true,
-        processor: &tokenizer["post_processor"],
-        family: files.repository.config["model_type"].as_str().unwrap_or_default(),
-        vocabulary,
-    };
+fn by_structure(vocabulary: &Vocabulary<'_>) -> Result<String> {
+    let tokenizer = vocabulary.tokenizer;
     let (normalizer, steps) =
         (normalizer(&tokenizer["normalizer"]), steps(&tokenizer["pre_tokenizer"]));
     let row = TABLE.iter().find(|row| {
         row.steps.iter().eq(steps.iter())
             && row.normalizers.iter().any(|known| known.iter().eq(normalizer.iter()))
     });
-    let Some(row) = row else { return Err(unknown(&normalizer, &steps)) };
-    let choice =
-        row.names.iter().find(|(conditions, _)| conditions.iter().all(|one| facts.meet(one)));
-    match choice {
-        Some((_, name)) => Ok((*name).to_owned()),
-        None => Err(unknown(&normalizer, &steps)),
-    }
+    let mut names = row.iter().flat_map(|row| row.names);
+    let choice = names.find(|(conditions, _)| conditions.iter().all(|one| one.is_met(vocabulary)));
+    choice.map(|(_, name)| (*name).to_owned()).ok_or_else(|| unknown(&normalizer, &steps))
 }
 
-impl Facts<'_> {
-    fn meet(&self, condition: &If) -> bool {
-        match condition {
-            If::Begins => self.begins,
-            If::IgnoresMerges => self.ignores_merges,
-            If::Family(names) => names.contains(&self.family),
-            If::Has(token) => {
-                self.vocabulary.is_added(token) || self.vocabulary.base.contains_key(token)
+impl If {
+    /// Decides between names of the same pre-tokenizer.
+    fn is_met(&self, vocabulary: &Vocabulary<'_>) -> bool {
+        let Vocabulary { files, tokenizer, .. } = vocabulary;
+        match self {
+            Self::Begins => begins(files, tokenizer),
+            Self::IgnoresMerges => tokenizer["model"]["ignore_merges"] == true,
+            Self::Family(names) => {
+                names.iter().any(|name| files.repository.config["model_type"] == *name)
             }
-            If::Roberta => self.processor["type"] == "RobertaProcessing",
+            Self::Has(token) => vocabulary.is_added(token) || vocabulary.base.contains_key(token),
+            Self::Roberta => tokenizer["post_processor"]["type"] == "RobertaProcessing",
         }
     }
 }
@@ -143,9 +113,9 @@ mod tests {
     fn named(tokenizer: &Json, config: &Json) -> Result<String> {
         let repository =
             Repository { files: &|_| Ok(None), names: &|_| Vec::new(), config, vocabulary: 10 };
-        let files = Files::open(&repository).unwrap();
-        let vocabulary = Vocabulary::read(&files, tokenizer).unwrap();
-        name(&files, tokenizer, &vocabulary)
+        let mut files = Files::open(&repository).unwrap();
+        files.tokenizer = Some(tokenizer.clone());
+        name(&Vocabulary::read(&files).unwrap())
     }
 
     #[test]
