@@ -6,7 +6,7 @@ use super::index::Index;
 use super::listing::{Entry, Listing, extension, stem_of};
 use super::search::Search;
 use super::sets::{self, Set};
-use super::{Located, configs, not_a_model, not_found, pipeline, shown, some_of};
+use super::{Located, configs, keep_a_model, not_a_model, not_found, pipeline, shown, some_of};
 use crate::ErrorKind;
 use crate::catalog::Finding;
 use crate::containers::conventions::any_fits;
@@ -21,88 +21,101 @@ const LARGE: u64 = 64 << 10;
 pub(super) fn locate(folder: &Path, search: &Search<'_>) -> Result<Vec<Located>> {
     let listing = Listing::read(folder, search)?;
     if listing.files().any(|entry| entry.name == pipeline::INDEX)
-        && let Some(components) = pipeline::locate(&listing, search)?
+        && let Some(components) = pipeline::locate(&listing)?
     {
         return Ok(components);
     }
-    from_listing(&listing, search)?.ok_or_else(|| not_found::no_weights(&listing, search))
-}
-
-/// Whether a folder holds weights itself.
-pub(super) fn holds_weights(listing: &Listing, search: &Search<'_>) -> bool {
-    CONTAINERS.iter().any(|format| !candidates(listing, format.conventions(), search).is_empty())
-}
-
-/// The models among the files of a listing; `None` if there are none.
-pub(super) fn from_listing(listing: &Listing, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
-    let mut general = Located::new(listing.folder.clone(), search);
-    let mut taken: Vec<Set> = Vec::new();
-    let mut ignored: Vec<String> = Vec::new();
-    for format in containers::by_preference() {
-        let mut found = sets_of(listing, format, &mut general, search)?;
-        if !taken.is_empty() {
-            ignored.extend(found.iter().flat_map(names));
-            continue;
-        }
-        let best = found.iter().map(|set| rank(set, format)).min();
-        taken = found.extract_if(.., |set| Some(rank(set, format)) == best).collect();
-        ignored.extend(found.iter().flat_map(names));
-    }
-    if taken.is_empty() {
-        return Ok(None);
-    }
-    describe(&taken, &ignored, listing, &mut general, search);
-    taken_as_models(taken, &general, search).map(Some)
+    listing.models()?.ok_or_else(|| not_found::no_weights(&listing))
 }
 
 /// A set's files by name.
 fn names(set: &Set) -> Vec<String> {
-    set.files
-        .iter()
-        .map(|f| f.file_name().unwrap_or_default().to_string_lossy().into_owned())
-        .collect()
+    let name = |file: &PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    set.files.iter().map(name).collect()
 }
 
-fn candidates<'a>(
-    listing: &'a Listing,
-    format: &Conventions,
-    search: &Search<'_>,
-) -> Vec<&'a Entry> {
-    let weights = |entry: &&Entry| {
-        let extension = format.extension(&entry.extension()).filter(|extension| extension.listed);
-        entry.is_file_or_broken()
-            && !containers::is_not_weights(&entry.name)
-            && extension.is_some_and(|extension| !extension.shared || counts(entry, format, search))
-    };
-    listing.entries.iter().filter(weights).collect()
-}
+impl Listing<'_> {
+    /// Whether the folder holds weights itself.
+    pub(super) fn holds_weights(&self) -> bool {
+        CONTAINERS.iter().any(|format| !self.candidates(format.conventions()).is_empty())
+    }
 
-/// Whether a file whose extension other programs use too is taken for weights.
-fn counts(entry: &Entry, format: &Conventions, search: &Search<'_>) -> bool {
-    format.knows_beginning(&entry.name) || not_a_model::is_worth_opening(&entry.path, search)
-}
+    /// The models among the files; `None` if there are none.
+    pub(super) fn models(&self) -> Result<Option<Vec<Located>>> {
+        let mut general = Located::new(self.folder.clone(), self.search);
+        let mut taken: Vec<Set> = Vec::new();
+        let mut ignored: Vec<String> = Vec::new();
+        for format in containers::by_preference() {
+            let mut found = self.sets_of(format, &mut general)?;
+            if taken.is_empty() {
+                let best = found.iter().map(|set| rank(set, format)).min();
+                taken = found.extract_if(.., |set| Some(rank(set, format)) == best).collect();
+            }
+            ignored.extend(found.iter().flat_map(names));
+        }
+        if taken.is_empty() {
+            return Ok(None);
+        }
+        self.describe(&taken, &ignored, &mut general);
+        taken_as_models(taken, &general, self.search).map(Some)
+    }
 
-fn sets_of(
-    listing: &Listing,
-    format: &Conventions,
-    general: &mut Located,
-    search: &Search<'_>,
-) -> Result<Vec<Set>> {
-    let mut left = candidates(listing, format, search);
-    let mut sets = Vec::new();
-    for entry in listing.files() {
-        let Some((stem, variant)) = format.index_stem(&entry.name) else { continue };
-        if let Some(mut set) = indexed(entry, general, search)? {
-            set.stem = (stem.to_owned(), variant);
-            left.retain(|entry| !set.files.contains(&entry.path));
-            sets.push(set);
+    fn candidates(&self, format: &Conventions) -> Vec<&Entry> {
+        // A file whose extension other programs use too is looked at.
+        let counts = |entry: &Entry| {
+            format.knows_beginning(&entry.name)
+                || not_a_model::is_worth_opening(&entry.path, self.search)
+        };
+        let weights = |entry: &&Entry| {
+            let extension = format.extension(&entry.extension()).filter(|known| known.listed);
+            entry.is_file_or_broken()
+                && !containers::is_not_weights(&entry.name)
+                && extension.is_some_and(|extension| !extension.shared || counts(entry))
+        };
+        self.entries.iter().filter(weights).collect()
+    }
+
+    fn sets_of(&self, format: &Conventions, general: &mut Located) -> Result<Vec<Set>> {
+        let mut left = self.candidates(format);
+        let mut sets = Vec::new();
+        for entry in self.files() {
+            let Some((stem, variant)) = format.index_stem(&entry.name) else { continue };
+            if let Some(mut set) = indexed(entry, general, self.search)? {
+                set.stem = (stem.to_owned(), variant);
+                left.retain(|entry| !set.files.contains(&entry.path));
+                sets.push(set);
+            }
+        }
+        let joined = |entry: &&Entry| any_fits(format.together, stem_of(&entry.name));
+        let (joined, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(joined);
+        sets.extend(sets::together(&joined));
+        sets.extend(sets::group(&rest, self.search));
+        Ok(sets)
+    }
+
+    /// Says what was decided.
+    fn describe(&self, taken: &[Set], ignored: &[String], general: &mut Located) {
+        if !ignored.is_empty() {
+            let labels: Vec<&str> = taken.iter().map(|set| &*set.label).collect();
+            general.notes.push(format!(
+                "more than one set of weights is here; taken: {}; ignored: {} (the rule: an index \
+                 first, then {}, and `model` before other names)",
+                some_of(&labels, 4),
+                some_of(ignored, 6),
+                containers::labels().join(", ")
+            ));
+        }
+        let names = self.files().map(|entry| &*entry.name);
+        let others: Vec<&str> = names.filter(|name| containers::is_not_weights(name)).collect();
+        if !others.is_empty() {
+            general.notes.push(format!("not taken as weights: {}", some_of(&others, 6)));
+        }
+        for entry in self.entries.iter().filter(|entry| entry.kind == EntryKind::BrokenLink) {
+            if entry.is_named_as_weights() && sets::group(&[entry], self.search).is_empty() {
+                general.notes.push(format!("{} is a broken link", shown(Path::new(&entry.name))));
+            }
         }
     }
-    let joined = |entry: &&Entry| any_fits(format.together, stem_of(&entry.name));
-    let (joined, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(joined);
-    sets.extend(sets::together(&joined));
-    sets.extend(sets::group(&rest, search));
-    Ok(sets)
 }
 
 /// The set that an index names; a finding if the index cannot be used.
@@ -136,41 +149,6 @@ fn rank(set: &Set, format: &Conventions) -> (bool, usize, bool) {
     match format.independent {
         true => (false, 0, false),
         false => (set.index.is_none(), format.stem_rank(stem), *variant),
-    }
-}
-
-/// Says what was decided.
-fn describe(
-    taken: &[Set],
-    ignored: &[String],
-    listing: &Listing,
-    general: &mut Located,
-    search: &Search<'_>,
-) {
-    if !ignored.is_empty() {
-        let labels: Vec<&str> = taken.iter().map(|set| &*set.label).collect();
-        general.notes.push(format!(
-            "more than one set of weights is here; taken: {}; ignored: {} (the rule: an index \
-             first, then {}, and `model` before other names)",
-            some_of(&labels, 4),
-            some_of(ignored, 6),
-            containers::labels().join(", ")
-        ));
-    }
-    let others: Vec<&str> = listing
-        .files()
-        .map(|entry| &*entry.name)
-        .filter(|name| containers::is_not_weights(name))
-        .collect();
-    if !others.is_empty() {
-        general.notes.push(format!("not taken as weights: {}", some_of(&others, 6)));
-    }
-    for entry in listing.entries.iter().filter(|entry| entry.kind == EntryKind::BrokenLink) {
-        let weights = containers::by_extension(&entry.extension())
-            .is_some_and(|(_, extension)| extension.listed);
-        if weights && sets::group(&[entry], search).is_empty() {
-            general.notes.push(format!("{} is a broken link", shown(Path::new(&entry.name))));
-        }
     }
 }
 
@@ -249,7 +227,5 @@ fn mark_companions(models: &mut [Located]) {
         let companion = known.iter().find(|(pattern, _)| any_fits(&[pattern], stem_of(&name)));
         model.companion = companion.map(|(_, what)| *what);
     }
-    if models.iter().all(|model| model.companion.is_some()) {
-        models.iter_mut().for_each(|model| model.companion = None);
-    }
+    keep_a_model(models);
 }

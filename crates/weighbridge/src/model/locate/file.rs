@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use super::index::Index;
-use super::listing::{Listing, extension};
+use super::listing::{Entry, Listing, extension};
 use super::search::Search;
 use super::sets::Set;
 use super::shards::Shard;
 use super::{Located, configs, directory, sets, shown_name, some_of};
 use crate::containers;
 use crate::error::{Error, Result};
+use crate::input::EntryKind;
 
 /// Files of a series that are asked for by name, where nothing lists them.
 const MOST_ASKED: usize = 10_000;
@@ -55,7 +56,13 @@ fn series_of(path: &Path, shard: &Shard, search: &Search<'_>) -> Result<Option<S
     let folder = folder_of(path);
     let others = shard.indices(shard.index).take(MOST_ASKED).map(|index| shard.name(index));
     search.ask_for(others.map(|name| folder.join(name)).collect())?;
-    Ok(sets::series_of(path, &Listing::read(folder, search)?, search))
+    let listing = Listing::read(folder, search)?;
+    let member = |entry: &&Entry| {
+        entry.kind != EntryKind::Folder
+            && Shard::parse(&entry.name).is_some_and(|other| other.set() == shard.set())
+    };
+    let members: Vec<&Entry> = listing.entries.iter().filter(member).collect();
+    Ok(sets::group(&members, search).pop())
 }
 
 /// The folder a file lies in; the current one has a name too.

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::search::Search;
+use crate::containers;
 use crate::error::Result;
 use crate::input::{EntryKind, error_of};
 
 /// What lies in a directory, in the order of the names.
-pub(super) struct Listing {
+pub(super) struct Listing<'a> {
+    pub(super) search: &'a Search<'a>,
     pub(super) folder: PathBuf,
     pub(super) entries: Vec<Entry>,
 }
@@ -21,8 +23,8 @@ pub(super) struct Entry {
     pub(super) kind: EntryKind,
 }
 
-impl Listing {
-    pub(super) fn read(folder: &Path, search: &Search<'_>) -> Result<Self> {
+impl<'a> Listing<'a> {
+    pub(super) fn read(folder: &Path, search: &'a Search<'a>) -> Result<Self> {
         let listed =
             search.folder.list(folder).map_err(|e| error_of(e, "cannot list").in_file(folder))?;
         let count = listed.len() as u64;
@@ -34,7 +36,7 @@ impl Listing {
         };
         let mut entries: Vec<Entry> = listed.into_iter().map(entry).collect();
         entries.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Self { folder: folder.to_owned(), entries })
+        Ok(Self { search, folder: folder.to_owned(), entries })
     }
 
     pub(super) fn files(&self) -> impl Iterator<Item = &Entry> {
@@ -59,6 +61,11 @@ impl Entry {
     /// Its extension, in lower case.
     pub(super) fn extension(&self) -> String {
         extension(&self.name)
+    }
+
+    /// Whether files with its extension are weights.
+    pub(super) fn is_named_as_weights(&self) -> bool {
+        containers::by_extension(&self.extension()).is_some_and(|(_, known)| known.listed)
     }
 }
 

@@ -164,6 +164,13 @@ pub(super) fn only(mut found: Vec<Located>, place: &Path) -> Result<Located> {
     }
 }
 
+/// What accompanies no model is one itself.
+fn keep_a_model(models: &mut [Located]) {
+    if models.iter().all(|model| model.companion.is_some()) {
+        models.iter_mut().for_each(|model| model.companion = None);
+    }
+}
+
 /// A path in a message.
 fn shown(path: &Path) -> String {
     crate::text::escaped(&path.to_string_lossy()).into_owned()

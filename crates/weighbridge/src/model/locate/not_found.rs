@@ -3,7 +3,6 @@
 use std::io;
 use std::path::Path;
 
-use super::directory::holds_weights;
 use super::listing::{Entry, Listing};
 use super::resolvers::{RESOLVERS, Typed};
 use super::search::Search;
@@ -44,7 +43,7 @@ fn missing(path: &Path, tried: &str, hint: Option<String>) -> Error {
 }
 
 /// A directory without weights: says what it holds instead.
-pub(super) fn no_weights(listing: &Listing, search: &Search<'_>) -> Error {
+pub(super) fn no_weights(listing: &Listing<'_>) -> Error {
     let error = |message: String| Error::usage(message).in_file(&listing.folder);
     if listing.entries.is_empty() {
         return error("the directory is empty".to_owned()).hint("fetch the model into it first");
@@ -64,7 +63,7 @@ pub(super) fn no_weights(listing: &Listing, search: &Search<'_>) -> Error {
         return error(format!("no weights are here, only broken links: {}", some_of(&broken, 5)))
             .hint("the files they point to were moved or deleted; fetch them again");
     }
-    let below = models_below(listing, search);
+    let below = models_below(listing);
     if !below.is_empty() {
         return error(format!(
             "no weights are directly in this directory, but there are some in {}",
@@ -84,7 +83,7 @@ fn extensions() -> String {
     crate::text::listed(&all, "and")
 }
 
-fn names(listing: &Listing, wanted: impl Fn(&Entry) -> bool) -> Vec<String> {
+fn names(listing: &Listing<'_>, wanted: impl Fn(&Entry) -> bool) -> Vec<String> {
     let name = |entry: &Entry| match entry.kind {
         EntryKind::Folder => format!("{}/", entry.name),
         _ => entry.name.clone(),
@@ -93,18 +92,15 @@ fn names(listing: &Listing, wanted: impl Fn(&Entry) -> bool) -> Vec<String> {
 }
 
 /// Folders inside that hold weights, and the snapshots where this is a repository of a cache.
-fn models_below(listing: &Listing, search: &Search<'_>) -> Vec<String> {
+fn models_below(listing: &Listing<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for folder in listing.folders() {
-        let Ok(inside) = Listing::read(&folder.path, search) else {
-            continue;
-        };
-        if holds_weights(&inside, search) {
+        let Ok(inside) = Listing::read(&folder.path, listing.search) else { continue };
+        if inside.holds_weights() {
             found.push(shown(&folder.path));
         } else if folder.name == "snapshots" {
             let snapshots = inside.folders().filter(|entry| {
-                Listing::read(&entry.path, search)
-                    .is_ok_and(|listing| holds_weights(&listing, search))
+                Listing::read(&entry.path, listing.search).is_ok_and(|one| one.holds_weights())
             });
             found.extend(snapshots.map(|entry| shown(&entry.path)));
         }

@@ -6,22 +6,19 @@
 //!  "safety_checker": [null, null]}                       a component that is not there
 //! ```
 
-use super::directory::{from_listing, holds_weights};
 use super::listing::{Entry, Listing};
-use super::search::Search;
 use super::{Located, configs, some_of};
 use crate::catalog::Finding;
 use crate::config;
-use crate::containers;
 use crate::error::Result;
 
 /// The file that makes a folder a pipeline.
 pub(super) const INDEX: &str = config::PIPELINE;
 
 /// One model for each component that holds weights; `None` if no folder does.
-pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
+pub(super) fn locate(listing: &Listing<'_>) -> Result<Option<Vec<Located>>> {
     let mut findings = Vec::new();
-    let document = configs::document(&listing.folder.join(INDEX), search);
+    let document = configs::document(&listing.folder.join(INDEX), listing.search);
     let named: Option<Vec<String>> = match &document {
         Ok(json) => json.as_object().map(|object| object.keys().cloned().collect()),
         Err(error) => {
@@ -37,13 +34,13 @@ pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Ve
         |entry: &&Entry| named.as_ref().is_none_or(|names| names.contains(&entry.name));
     let (mut models, mut notes) = (Vec::new(), Vec::new());
     for folder in listing.folders().filter(is_component) {
-        let inside = Listing::read(&folder.path, search)?;
-        models.extend(from_listing(&inside, search)?.into_iter().flatten());
+        let inside = Listing::read(&folder.path, listing.search)?;
+        models.extend(inside.models()?.into_iter().flatten());
     }
     if models.is_empty() {
         return Ok(None);
     }
-    notes.extend(ignored(listing, named.as_deref(), search)?);
+    notes.extend(ignored(listing, named.as_deref())?);
     notes.extend(absent(listing, document.as_ref().ok()));
     for model in &mut models {
         model.findings.splice(0..0, findings.iter().cloned());
@@ -54,27 +51,21 @@ pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Ve
 }
 
 /// Weights in the pipeline's folder that belong to no component.
-fn ignored(
-    listing: &Listing,
-    named: Option<&[String]>,
-    search: &Search<'_>,
-) -> Result<Option<String>> {
+fn ignored(listing: &Listing<'_>, named: Option<&[String]>) -> Result<Option<String>> {
     let mut names: Vec<String> = Vec::new();
     for folder in listing.folders().filter(|f| named.is_some_and(|n| !n.contains(&f.name))) {
-        if holds_weights(&Listing::read(&folder.path, search)?, search) {
+        if Listing::read(&folder.path, listing.search)?.holds_weights() {
             names.push(format!("{}/", folder.name));
         }
     }
-    let weights = |entry: &&Entry| {
-        containers::by_extension(&entry.extension()).is_some_and(|(_, known)| known.listed)
-    };
-    names.extend(listing.files().filter(weights).map(|entry| entry.name.clone()));
+    let weights = listing.files().filter(|entry| entry.is_named_as_weights());
+    names.extend(weights.map(|entry| entry.name.clone()));
     let note = || format!("ignored, because {INDEX} does not name them: {}", some_of(&names, 6));
     Ok((!names.is_empty()).then(note))
 }
 
 /// Components that are named and whose folder is missing.
-fn absent(listing: &Listing, document: Option<&serde_json::Value>) -> Option<String> {
+fn absent(listing: &Listing<'_>, document: Option<&serde_json::Value>) -> Option<String> {
     let object = document?.as_object()?;
     let real = |value: &serde_json::Value| {
         value

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::index::Index;
-use super::listing::{Entry, Listing, stem_of};
+use super::listing::{Entry, stem_of};
 use super::search::Search;
 use super::shards::Shard;
 use super::shown_name;
@@ -101,17 +101,6 @@ fn complete(shard: &Shard, mut members: Vec<(u32, &Entry)>, search: &Search<'_>)
 pub(super) fn more_missing(count: usize) -> Option<Finding> {
     let more = count.checked_sub(MOST_MISSING).filter(|more| *more > 0)?;
     Some(Finding::general("missing-shard", format!("{more} more files are missing")))
-}
-
-/// The series that a file belongs to, completed from its folder.
-pub(super) fn series_of(path: &Path, listing: &Listing, search: &Search<'_>) -> Option<Set> {
-    let shard = Shard::parse(&path.file_name()?.to_string_lossy())?;
-    let member = |entry: &&Entry| {
-        entry.kind != EntryKind::Folder
-            && Shard::parse(&entry.name).is_some_and(|s| s.set() == shard.set())
-    };
-    let members: Vec<&Entry> = listing.entries.iter().filter(member).collect();
-    group(&members, search).pop()
 }
 
 /// A file that should be there and is not; `beside` says what its absence means.

@@ -57,17 +57,16 @@ fn text_kind(head: &[u8], file: &str) -> Option<(&'static str, &'static str)> {
     if valid.chars().any(|c| c.is_control() && !c.is_whitespace()) {
         return None;
     }
+    const BESIDE: &str = "open the folder it lies in, or the weights beside it";
+    let (json, python) =
+        (("a JSON document", BESIDE), ("Python source code", "open the weights that it loads"));
     let start = valid.trim_start();
     let kind = match &*extension(file) {
-        "json" => ("a JSON document", "open the folder it lies in, or the weights beside it"),
-        "py" => ("Python source code", "open the weights that it loads"),
-        "md" | "txt" => ("a text document", "open the folder it lies in, or the weights beside it"),
-        _ if start.starts_with(['{', '[']) => {
-            ("a JSON document", "open the folder it lies in, or the weights beside it")
-        }
-        _ if start.starts_with("import ") || start.starts_with("from ") => {
-            ("Python source code", "open the weights that it loads")
-        }
+        "json" => json,
+        "py" => python,
+        "md" | "txt" => ("a text document", BESIDE),
+        _ if start.starts_with(['{', '[']) => json,
+        _ if start.starts_with("import ") || start.starts_with("from ") => python,
         _ => ("readable text", "look at it: it may be the message of a failed download"),
     };
     Some(kind)

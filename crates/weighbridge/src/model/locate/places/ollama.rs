@@ -13,18 +13,20 @@
 //! each tensor of the model, and `image.json` layers are its configs. A tensor's layer name may
 //! begin with `component/`, in which case each component is a model.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::Finding;
 use crate::error::{Error, Result};
 use crate::model::locate::resolvers::Typed;
 use crate::model::locate::search::Search;
-use crate::model::locate::{Located, configs, nearby, shown, some_of};
+use crate::model::locate::{Located, configs, keep_a_model, nearby, shown, some_of};
 use crate::text::escaped;
 
 const MEDIA: &str = "application/vnd.ollama.image.";
 
 /// Where Ollama's Linux service keeps its models, out of sight of the user's own store.
+const PULL_AGAIN: &str = "`ollama pull` the model again";
 const SERVICE_STORE: &str = "/usr/share/ollama/.ollama/models";
 
 #[derive(serde::Deserialize)]
@@ -78,7 +80,7 @@ pub(super) fn locate(name: &str, typed: &Typed<'_>, search: &Search<'_>) -> Resu
     search.budget.charge((text.len() as u64).saturating_mul(4), "a manifest")?;
     let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| {
         let message = format!("the manifest is not valid ({error})");
-        Error::malformed(message).in_file(&path).hint("`ollama pull` the model again")
+        Error::malformed(message).in_file(&path).hint(PULL_AGAIN)
     })?;
     let layers = Layers { typed, search, blobs: store.join("blobs"), all: &manifest.layers };
     layers.models().map_err(|e| e.in_file(typed))
@@ -135,9 +137,7 @@ impl Layers<'_> {
         for component in self.components() {
             models.push(self.tensors(component)?);
         }
-        if models.iter().all(|model| model.companion.is_some()) {
-            models.iter_mut().for_each(|model| model.companion = None);
-        }
+        keep_a_model(&mut models);
         if models.is_empty() {
             let kinds: Vec<&str> = self.all.iter().map(|layer| &*layer.media_type).collect();
             let message = format!("its manifest lists no weights, only {}", some_of(&kinds, 6));
@@ -149,30 +149,25 @@ impl Layers<'_> {
 
     /// The components that have tensors, in the order of the manifest.
     fn components(&self) -> Vec<&str> {
-        let mut components: Vec<&str> = Vec::new();
-        for layer in self.all.iter().filter(|layer| layer.kind() == "tensor") {
-            let (component, _) = layer.component();
-            if !components.contains(&component) {
-                components.push(component);
-            }
-        }
-        components
+        let mut seen = HashSet::new();
+        let tensors = self.all.iter().filter(|layer| layer.kind() == "tensor");
+        let components = tensors.map(|layer| layer.component().0);
+        components.filter(|component| seen.insert(*component)).collect()
     }
 
     /// A layer that is a model by itself. The model proper keeps the name that was typed.
     fn whole_file(&self, layer: &Layer, companion: Option<&'static str>) -> Result<Located> {
-        let blob = self.blob(layer)?;
-        if let Some(problem) = absence(&blob, self.search) {
-            return Err(Error::usage(problem).hint("`ollama pull` the model again"));
-        }
         let several = self.all.iter().filter(|layer| layer.kind() == "model").count() > 1;
-        let place =
-            if companion.is_some() || several { blob.clone() } else { self.typed.to_owned() };
+        let place = match companion.is_some() || several {
+            true => self.blob(layer)?,
+            false => self.typed.to_owned(),
+        };
         let mut model = Located::new(place, self.search);
         model.companion = companion;
-        model.findings.extend(size_mismatch(layer, &blob, self.search));
-        model.files.push(blob);
-        Ok(model)
+        match self.add(layer, &mut model)? {
+            Some(problem) => Err(Error::usage(problem).hint(PULL_AGAIN)),
+            None => Ok(model),
+        }
     }
 
     /// A model of one blob for each tensor.
@@ -187,7 +182,12 @@ impl Layers<'_> {
         }
         for layer in self.all.iter().filter(|layer| layer.component().0 == component) {
             match layer.kind() {
-                "tensor" => self.tensor(layer, &mut model)?,
+                "tensor" => {
+                    if let Some(problem) = self.add(layer, &mut model)? {
+                        let message = format!("{problem}; {PULL_AGAIN}");
+                        model.findings.push(Finding::of(&layer.name, "missing-shard", message));
+                    }
+                }
                 "json" => {
                     let (blob, name) = (self.blob(layer)?, layer.component().1);
                     configs::read(&blob, name, &mut model, self.search)?;
@@ -197,26 +197,22 @@ impl Layers<'_> {
         }
         if model.files.is_empty() {
             let message = "its manifest lists tensors, but the store holds none of them";
-            return Err(Error::usage(message).hint("`ollama pull` the model again"));
+            return Err(Error::usage(message).hint(PULL_AGAIN));
         }
         model.files.sort();
         model.files.dedup();
         Ok(model)
     }
 
-    fn tensor(&self, layer: &Layer, model: &mut Located) -> Result<()> {
+    /// Gives a model the blob of a layer; what is wrong if it is not there.
+    fn add(&self, layer: &Layer, model: &mut Located) -> Result<Option<String>> {
         let blob = self.blob(layer)?;
-        match absence(&blob, self.search) {
-            None => {
-                model.findings.extend(size_mismatch(layer, &blob, self.search));
-                model.files.push(blob);
-            }
-            Some(problem) => {
-                let message = format!("{problem}; `ollama pull` the model again");
-                model.findings.push(Finding::of(&layer.name, "missing-shard", message));
-            }
+        let problem = absence(&blob, self.search);
+        if problem.is_none() {
+            model.findings.extend(size_mismatch(layer, &blob, self.search));
+            model.files.push(blob);
         }
-        Ok(())
+        Ok(problem)
     }
 
     /// Where a layer's bytes are. Only a digest names a file: anything else could lead anywhere.
@@ -252,7 +248,7 @@ fn size_mismatch(layer: &Layer, blob: &Path, search: &Search<'_>) -> Option<Find
     let size = search.file_len(blob)?;
     (layer.size != 0 && layer.size != size).then(|| {
         let message = format!(
-            "the blob {} has {size} bytes, the manifest says {}; `ollama pull` the model again",
+            "the blob {} has {size} bytes, the manifest says {}; {PULL_AGAIN}",
             shown(blob),
             layer.size
         );
