@@ -7,8 +7,7 @@
 
 use std::ops::Range;
 
-use crate::kernel;
-use crate::simd::{self, Isa};
+use crate::simd::{self, Isa, kernel};
 
 mod inside;
 
@@ -185,7 +184,7 @@ impl Levels<'_> {
 
 kernel! {
     fn fill(_isa; levels: Levels<'_>, values: &[f32], out: &mut [Bounds]) -> () {
-        levels.each(values.iter().zip(out), |bounds, out| *out = bounds)
+        levels.each(values.iter().zip(out), |bounds, out| *out = bounds);
     }
 }
 

@@ -6,9 +6,8 @@
 //! between two numbers) is done only for pieces that can hold the answer.
 
 use super::statistics::{Moments, Statistics};
-use crate::kernel;
-use crate::simd::Isa;
 use crate::simd::accumulate::{LANES, OneSide};
+use crate::simd::{Isa, kernel};
 
 /// Numbers of each side in a piece: 32 KiB for both.
 pub const PIECE: usize = 4096;

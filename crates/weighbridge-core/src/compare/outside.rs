@@ -4,8 +4,7 @@ use half::{bf16, f16};
 
 use crate::bounds::Bounds;
 use crate::dtype::DType;
-use crate::kernel;
-use crate::simd::Level;
+use crate::simd::{Level, kernel};
 
 /// How many places are kept.
 const PLACES: usize = 8;

@@ -42,6 +42,7 @@ cfg_match! {
     target_arch = "x86_64" => { mod avx2; }
 }
 
+pub use crate::kernel;
 pub use columns::{EIGHT, EightColumns, decode_eight_columns};
 pub use isa::{Isa, Operations, Task};
 pub use level::{Level, asked, level, with_level};

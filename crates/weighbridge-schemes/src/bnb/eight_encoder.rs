@@ -14,7 +14,7 @@ use crate::arithmetic::magnitude::largest_magnitude;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
-use crate::simd::{self, Isa, Task, half_to_f32};
+use crate::simd::{self, half_to_f32, kernel};
 
 /// Stores a weight in signed bytes.
 #[derive(Clone, Copy)]
@@ -67,8 +67,7 @@ impl WeightEncoder for EightBitsOfWeight {
         let mut halves = vec![f16::ZERO; columns];
         let rows = values.chunks_exact(columns).zip(codes.chunks_exact_mut(columns));
         for (row, ((values, codes), scale)) in (0..).zip(rows.zip(scales.chunks_exact_mut(4))) {
-            let row_task = Row { values, halves: &mut halves, codes };
-            let largest = simd::run(simd::level(), row_task);
+            let largest = encode_row(simd::level(), values, &mut halves, codes);
             if !largest.is_finite() {
                 let row = elements.start / self.columns + row;
                 return Err(Error::unsupported(format!(
@@ -97,24 +96,14 @@ impl WeightEncoder for EightBitsOfWeight {
     }
 }
 
-/// A row that is to be encoded; gives its largest magnitude.
-struct Row<'a> {
-    values: &'a [f32],
-    /// Room for the numbers in half precision.
-    halves: &'a mut [f16],
-    codes: &'a mut [u8],
-}
-
-impl Task for Row<'_> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) -> f32 {
-        isa.narrow(self.values, self.halves);
+kernel! {
+    /// Encodes a row, with room for its numbers in half precision; gives its largest magnitude.
+    fn encode_row(isa; values: &[f32], halves: &mut [f16], codes: &mut [u8]) -> f32 {
+        isa.narrow(values, halves);
         // Rounding keeps the order of magnitudes.
-        let largest = f16::from_f32(largest_magnitude(self.values)).to_f32();
+        let largest = f16::from_f32(largest_magnitude(values)).to_f32();
         let factor = if largest == 0.0 { 0.0 } else { 1.0 / largest * 127.0 };
-        for (half, code) in self.halves.iter().zip(self.codes) {
+        for (half, code) in halves.iter().zip(codes) {
             let value = half_to_f32(half.to_bits());
             #[allow(clippy::cast_possible_truncation)] // Between -127 and 127.
             let rounded = (value * factor).round_ties_even() as i32 as i8;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::zeros::INTERLEAVED;
-use crate::simd::{self, Isa, Level, Task};
+use crate::simd::{Level, kernel};
 use crate::source::Staged;
 
 /// Outputs whose streams are made at a time.
@@ -79,30 +79,20 @@ impl Streams {
         match word_layout {
             WordLayout::Inputs => {
                 let rows = inputs.start * bits / 32..(inputs.end * bits).div_ceil(32);
-                simd::run(level, Transpose { streams: &mut self.0, codes, columns, rows });
+                transpose(level, &mut self.0, codes, columns, rows);
             }
             WordLayout::Outputs => {
-                simd::run(level, Regroup { streams: &mut self.0, codes, columns, inputs });
+                regroup(level, &mut self.0, codes, columns, inputs);
             }
         }
     }
 }
 
-/// Columns of words become streams.
-struct Transpose<'a> {
-    streams: &'a mut Columns64,
-    codes: &'a Staged<'a>,
-    columns: &'a Range<usize>,
-    /// Rows of words.
-    rows: Range<usize>,
-}
-
-impl Task for Transpose<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        let Self { streams, codes, columns, rows } = self;
+kernel! {
+    /// Columns of words become streams.
+    fn transpose(
+        isa; streams: &mut Columns64, codes: &Staged<'_>, columns: &Range<usize>, rows: Range<usize>
+    ) -> () {
         let (done_rows, done_columns) =
             isa.turn_words(streams, |row| codes.row(row), columns, &rows);
         for (at, row) in rows.enumerate() {
@@ -115,20 +105,11 @@ impl Task for Transpose<'_> {
     }
 }
 
-/// Nibbles of words that hold eight outputs each become streams.
-struct Regroup<'a> {
-    streams: &'a mut Columns64,
-    codes: &'a Staged<'a>,
-    columns: &'a Range<usize>,
-    inputs: &'a Range<usize>,
-}
-
-impl Task for Regroup<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        let Self { streams, codes, columns, inputs } = self;
+kernel! {
+    /// Nibbles of words that hold eight outputs each become streams.
+    fn regroup(
+        isa; streams: &mut Columns64, codes: &Staged<'_>, columns: &Range<usize>, inputs: &Range<usize>
+    ) -> () {
         let done = isa.turn_nibbles(streams, |row| codes.row(row), columns, inputs, INTERLEAVED);
         for (at, input) in inputs.clone().enumerate().skip(done) {
             let words = &codes.row(input).as_chunks::<4>().0;

@@ -11,7 +11,7 @@ use crate::arithmetic::matrix::{Arithmetic, Codes, Factor, Packing};
 use crate::error::{Error, Result};
 use crate::framework::{Decoded, WeightEncoder};
 use crate::simd::small_floats::e4m3;
-use crate::simd::{self, Isa, Task, finite_to_e4m3, to_e4m3};
+use crate::simd::{self, finite_to_e4m3, kernel, to_e4m3};
 
 /// What numbers are multiplied with, and what is stored.
 #[inline(always)]
@@ -42,7 +42,7 @@ impl WeightEncoder for Blocks {
         };
         let too_large = |_| Error::limit("a row is larger than this machine can address");
         let columns = usize::try_from(self.columns).map_err(too_large)?.max(1);
-        simd::run(simd::level(), Stripes { columns, values, codes, inverses });
+        encode_stripes(simd::level(), columns, values, codes, inverses);
         Ok(())
     }
 
@@ -62,27 +62,19 @@ impl WeightEncoder for Blocks {
     }
 }
 
-/// Rows of blocks, one after the other.
-struct Stripes<'a> {
-    columns: usize,
-    values: &'a [f32],
-    codes: &'a mut [u8],
-    inverses: &'a mut [u8],
-}
-
-impl Task for Stripes<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) {
-        let blocks = self.columns.div_ceil(BLOCK);
-        let stripe = BLOCK.saturating_mul(self.columns);
+kernel! {
+    /// Rows of blocks, one after the other.
+    fn encode_stripes(
+        _isa; columns: usize, values: &[f32], codes: &mut [u8], inverses: &mut [u8]
+    ) -> () {
+        let blocks = columns.div_ceil(BLOCK);
+        let stripe = BLOCK.saturating_mul(columns);
         let mut largests = vec![0f32; blocks];
         let mut factors = vec![0f32; blocks];
-        let outs = self.codes.chunks_mut(stripe).zip(self.inverses.chunks_mut(4 * blocks));
-        for (values, (codes, inverses)) in self.values.chunks(stripe).zip(outs) {
+        let outs = codes.chunks_mut(stripe).zip(inverses.chunks_mut(4 * blocks));
+        for (values, (codes, inverses)) in values.chunks(stripe).zip(outs) {
             largests.fill(0.0);
-            for row in values.chunks(self.columns) {
+            for row in values.chunks(columns) {
                 for (most, block) in largests.iter_mut().zip(row.chunks(BLOCK)) {
                     // Bits without a sign are in the order of magnitudes, so no number is lost.
                     *most = f32::from_bits(most.to_bits().max(largest(block).to_bits()));
@@ -95,7 +87,7 @@ impl Task for Stripes<'_> {
                 *inverse = stored.to_le_bytes();
             }
             let scaled = || largests.iter().zip(&factors);
-            for (row, codes) in values.chunks(self.columns).zip(codes.chunks_mut(self.columns)) {
+            for (row, codes) in values.chunks(columns).zip(codes.chunks_mut(columns)) {
                 let pairs = row.chunks(BLOCK).zip(codes.chunks_mut(BLOCK));
                 for ((&largest, &factor), (block, codes)) in scaled().zip(pairs) {
                     products(block, factor, largest, codes);
@@ -118,7 +110,7 @@ impl WeightEncoder for Whole {
     }
 
     fn see(&self, _: Range<u64>, values: &[f32]) {
-        self.largest.fetch_max(simd::run(simd::level(), Look(values)).to_bits(), Ordering::Relaxed);
+        self.largest.fetch_max(look(simd::level(), values).to_bits(), Ordering::Relaxed);
     }
 
     fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
@@ -128,7 +120,7 @@ impl WeightEncoder for Whole {
         let largest = f32::from_bits(self.largest.load(Ordering::Relaxed));
         let [scale, inverse] = scales(largest);
         stored.iter_mut().zip(inverse.to_le_bytes()).for_each(|(to, byte)| *to = byte);
-        simd::run(simd::level(), Scaled { scale, largest, values, codes });
+        encode_scaled(simd::level(), scale, largest, values, codes);
         Ok(())
     }
 
@@ -148,31 +140,14 @@ fn coded<'a>(group: usize, bytes: &'a [u8], factors: &'a [Factor]) -> Coded<'a> 
     Coded { codes: &FLOATS8, arithmetic: Arithmetic::Times, group, bytes, factors, step: None }
 }
 
-/// Looks for the largest number.
-struct Look<'a>(&'a [f32]);
-
-impl Task for Look<'_> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) -> f32 {
-        largest(self.0)
-    }
+kernel! {
+    /// The largest number.
+    fn look(_isa; values: &[f32]) -> f32 { largest(values) }
 }
 
-/// Numbers with one scale.
-struct Scaled<'a> {
-    scale: f32,
-    largest: f32,
-    values: &'a [f32],
-    codes: &'a mut [u8],
-}
-
-impl Task for Scaled<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) {
-        products(self.values, self.scale, self.largest, self.codes);
+kernel! {
+    /// Numbers with one scale.
+    fn encode_scaled(_isa; scale: f32, largest: f32, values: &[f32], codes: &mut [u8]) -> () {
+        products(values, scale, largest, codes);
     }
 }

@@ -4,7 +4,7 @@
 //! at those blocks only that have the largest number.
 
 use crate::simd::extent::{BLOCK, Ends, HALF, LANES};
-use crate::simd::{self, Isa, Level, Task};
+use crate::simd::kernel;
 
 /// The most numbers of a piece: 16 KiB, which stay in the first-level cache.
 pub(super) const PIECE: usize = 4096;
@@ -22,22 +22,11 @@ pub(super) struct Piece {
     pub(super) largest: u32,
 }
 
-/// The figures of a piece of at most [`PIECE`] numbers; `None` if one of them is not finite.
-pub(super) fn measure(level: Level, numbers: &[f32]) -> Option<Piece> {
-    simd::run(level, Measure { numbers })
-}
-
-struct Measure<'a> {
-    numbers: &'a [f32],
-}
-
-impl Task for Measure<'_> {
-    type Output = Option<Piece>;
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) -> Option<Piece> {
+kernel! {
+    /// The figures of a piece of at most [`PIECE`] numbers; `None` if one of them is not finite.
+    pub(super) fn measure(isa; numbers: &[f32]) -> Option<Piece> {
         let mut ends = [Ends::NONE; BLOCKS];
-        let (sixteens, rest) = self.numbers.as_chunks::<LANES>();
+        let (sixteens, rest) = numbers.as_chunks::<LANES>();
         let mut all = isa.extent(sixteens, &mut ends);
         let mut last = Ends::NONE;
         for (lane, &x) in rest.iter().enumerate() {
@@ -79,6 +68,7 @@ fn total(lanes: &[f64; LANES]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::Level;
 
     #[test]
     fn every_level_gives_the_same_figures() {

@@ -6,7 +6,7 @@
 //! block of codes is always passed over.
 
 use super::histogram::{BINS, bin_of};
-use crate::simd::{self, Isa, Level, Task};
+use crate::simd::{Level, kernel};
 
 /// Counts of the bins. Neighbours are counted apart, since adding to the same count twice in a row
 /// must wait for the first sum.
@@ -45,8 +45,8 @@ impl Sample {
     /// is not finite is counted in bins of its own.
     pub(super) fn count(self, level: Level, at: u64, numbers: &[f32], counts: &mut Counts) {
         match self {
-            Self::Whole => simd::run(level, CountAll { numbers, counts }),
-            Self::OneOfSixteen => simd::run(level, CountSome { at, numbers, counts }),
+            Self::Whole => count_all(level, numbers, counts),
+            Self::OneOfSixteen => count_some(level, at, numbers, counts),
         }
     }
 }
@@ -79,18 +79,10 @@ fn mixed(index: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-struct CountAll<'a> {
-    numbers: &'a [f32],
-    counts: &'a mut Counts,
-}
-
-impl Task for CountAll<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) {
-        let (fours, rest) = self.numbers.as_chunks::<4>();
-        let [first, second, third, fourth] = self.counts;
+kernel! {
+    fn count_all(_isa; numbers: &[f32], counts: &mut Counts) -> () {
+        let (fours, rest) = numbers.as_chunks::<4>();
+        let [first, second, third, fourth] = counts;
         for [a, b, c, d] in fours {
             first[bin_of(*a)] += 1;
             second[bin_of(*b)] += 1;
@@ -101,18 +93,8 @@ impl Task for CountAll<'_> {
     }
 }
 
-struct CountSome<'a> {
-    at: u64,
-    numbers: &'a [f32],
-    counts: &'a mut Counts,
-}
-
-impl Task for CountSome<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) {
-        let Self { at, numbers, counts } = self;
+kernel! {
+    fn count_some(_isa; at: u64, numbers: &[f32], counts: &mut Counts) -> () {
         #[allow(clippy::cast_possible_truncation)] // It is a place in a group.
         let (mut group, before) = (at / GROUP as u64, (at % GROUP as u64) as usize);
         let head = if before == 0 { 0 } else { (GROUP - before).min(numbers.len()) };
