@@ -41,7 +41,7 @@ impl Moments {
 }
 
 /// The statistics of a pair of weights. Differences count where both sides are finite.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// How many elements were compared.
     pub elements: u64,
@@ -67,8 +67,8 @@ pub struct Statistics {
     pub largest: Option<(f64, u64)>,
     /// The largest difference in units of the last place.
     pub ulps: u64,
-    /// Whether one side is the other rounded, for each of two roundings.
-    pub rounded: [bool; 2],
+    /// Whether neither side is the other rounded, for each of two roundings.
+    pub unrounded: [bool; 2],
     /// NaNs on each side.
     pub nan: [u64; 2],
     /// Infinities on each side.
@@ -77,30 +77,6 @@ pub struct Statistics {
     pub unlike: u64,
     /// The index of the first of them.
     pub first_unlike: Option<u64>,
-}
-
-impl Default for Statistics {
-    fn default() -> Self {
-        Self {
-            elements: 0,
-            identical: 0,
-            a: Moments::default(),
-            b: Moments::default(),
-            both: 0,
-            squares_a: 0.0,
-            squares_b: 0.0,
-            products: 0.0,
-            squares: 0.0,
-            absolute: 0.0,
-            largest: None,
-            ulps: 0,
-            rounded: [true; 2],
-            nan: [0; 2],
-            infinite: [0; 2],
-            unlike: 0,
-            first_unlike: None,
-        }
-    }
 }
 
 impl Statistics {
@@ -121,7 +97,7 @@ impl Statistics {
         }
         self.ulps = self.ulps.max(other.ulps);
         for side in 0..2 {
-            self.rounded[side] &= other.rounded[side];
+            self.unrounded[side] |= other.unrounded[side];
             self.nan[side] += other.nan[side];
             self.infinite[side] += other.infinite[side];
         }

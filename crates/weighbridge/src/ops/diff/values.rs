@@ -75,7 +75,7 @@ impl Outcome {
         match () {
             () if stats.identical == stats.elements => Status::Identical,
             () if stats.unlike > 0 => Status::Changed,
-            () if stats.rounded.contains(&true) => Status::EqualAfterRounding,
+            () if stats.unrounded.contains(&false) => Status::EqualAfterRounding,
             () => judge.status(outside, stats, *rows),
         }
     }
@@ -174,8 +174,8 @@ impl<'m> Values<'m> {
         }
         let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let Found { mut stats, mut outside } = found.sum();
-        for (rounded, rounding) in stats.rounded.iter_mut().zip(self.precision.roundings) {
-            *rounded &= rounding.is_some();
+        for (unrounded, rounding) in stats.unrounded.iter_mut().zip(self.precision.roundings) {
+            *unrounded |= rounding.is_none();
         }
         let rows = self.elements.div_ceil(self.row);
         let may_be_rescaled = settle_rows(&self.judge, &mut outside, rows, self.elements);
@@ -194,9 +194,9 @@ impl<'m> Values<'m> {
             };
             for index in 0..2 {
                 if let Some(rounding) = self.precision.roundings[index] {
-                    stats.rounded[index] = stats.rounded[index]
-                        || self.is_rounded_by_its_scheme(buffers, &at, rounding, index)?;
-                    if !stats.rounded[index] {
+                    stats.unrounded[index] = stats.unrounded[index]
+                        && !self.is_rounded_by_its_scheme(buffers, &at, rounding, index)?;
+                    if stats.unrounded[index] {
                         self.possible[index].store(false, Ordering::Relaxed);
                     }
                 }
@@ -228,8 +228,8 @@ impl<'m> Values<'m> {
             if !is_same {
                 self.look_at_steps(&mut piece, a, b, apart);
             }
-            let mut rounded = piece.rounded.iter().zip(self.precision.roundings);
-            let is_rounded = rounded.any(|(same, known)| *same && known.is_some());
+            let mut unrounded = piece.unrounded.iter().zip(self.precision.roundings);
+            let is_rounded = unrounded.any(|(other, known)| !other && known.is_some());
             measured.push((piece, is_same || is_rounded && self.judge.takes_roundings()));
         }
         // What is the same, rounded or not, needs no bounds; and none are made to find that nothing
@@ -304,7 +304,7 @@ impl<'m> Values<'m> {
         }
         for (index, rounding) in self.precision.roundings.into_iter().enumerate() {
             let Some(Rounding { to, .. }) = rounding else { continue };
-            piece.rounded[index] = match counted {
+            piece.unrounded[index] = !match counted {
                 Some((dtype, (_, same))) if dtype == to => same,
                 _ if self.possible[index].load(Ordering::Relaxed) => in_type(to).1,
                 _ => false,
@@ -343,7 +343,7 @@ impl<'m> Values<'m> {
             outside = self.compare_singles(buffers, at)?.outside;
         }
         // If not all is identical, roundings are checked in the type itself.
-        stats.rounded = [stats.identical == stats.elements; 2];
+        stats.unrounded = [stats.identical != stats.elements; 2];
         Ok(Found { stats, outside })
     }
 
