@@ -15,7 +15,8 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
         "weighbridge-remote",
         &[
             &["store", "web"],
-            &["ahead", "announced", "guess", "process", "rooted", "runtime", "settings"],
+            &["far"],
+            &["ahead", "announced", "guess", "kept", "process", "rooted", "runtime", "settings"],
         ],
     ),
     ("weighbridge-families", &[&["names"], &["families"], &["tokenizer"], &["testing"]]),
