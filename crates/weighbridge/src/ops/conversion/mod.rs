@@ -36,6 +36,8 @@ mod translate;
 mod values;
 mod verify;
 
+pub use crate::config::ChangedKey;
+pub use crate::pipeline::Tied;
 pub use move_codes::layouts;
 pub use options::{ConvertOptions, Rename};
 pub use plan_report::{PlanReport, PlannedTensor};
@@ -43,8 +45,7 @@ pub use quantize::{
     CostReport, QuantizeOptions, QuantizeReport, QuantizedWeight, TypeReport, quantizers,
 };
 pub use report::{
-    ChangedKey, ConversionReport, ConvertReport, DecodedAs, LeftBehind, RewrittenFile, Tied,
-    WrittenFile,
+    ConversionReport, ConvertReport, DecodedAs, LeftBehind, RewrittenFile, WrittenFile,
 };
 pub use translate::Names;
 pub use verify::{

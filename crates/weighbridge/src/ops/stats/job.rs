@@ -164,10 +164,9 @@ impl Job {
         found.tiles += 1;
         if found.tiles == self.tiles() {
             let (sums, whole) = (std::mem::take(&mut found.sums), found.whole.take());
-            let has_columns = self.rows.columns;
             let whole = whole.unwrap_or_default();
-            found.figures =
-                Some(Figures::of(self.weight.shape(), self.rows, has_columns, &sums.sum(), &whole));
+            let figures = Figures::of(self.weight.shape(), self.rows, &sums.sum(), &whole);
+            found.figures = Some(figures);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a quantizer decides about a model.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::QuantizeOptions;
 use super::for_size::{Choice, Goal, Ladders};
@@ -17,6 +17,7 @@ use crate::ops::conversion::translate::Translated;
 use crate::ops::inspect::bits_per_weight;
 use crate::pipeline::announce_weight_now;
 use crate::schemes::{Candidate, Chosen, Configs, Fate, Largest, Quantizer, Request, SCHEMES};
+use crate::stop::lock;
 
 /// Fewer bits a weight than this are few: encoding such numbers again costs quality.
 const FEW_BITS: f64 = 7.9;
@@ -269,16 +270,12 @@ fn largest(weights: impl Iterator<Item = Weight>) -> Largest {
     let weights: Vec<Weight> = weights.collect();
     let known = Mutex::new(None);
     Arc::new(move || {
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&known);
         if let Some(known) = *known {
             return Ok(known);
         }
-        let mut most = 0f32;
-        for weight in &weights {
-            most = most.max(largest_of(weight)?);
-        }
-        *known = Some(most);
-        Ok(most)
+        let largest = weights.iter().try_fold(0f32, |most, one| Ok(most.max(largest_of(one)?)));
+        largest.inspect(|most| *known = Some(*most))
     })
 }
 

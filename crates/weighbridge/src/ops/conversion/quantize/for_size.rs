@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::model::Weight;
@@ -180,16 +180,12 @@ fn worth(ladder: &[Step], place: usize) -> f64 {
 /// What each weight could have, from small to large: only what is worth its bytes.
 fn ladders(choices: &[Choice<'_>], workers: usize) -> Result<Vec<Vec<Step>>> {
     let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<Option<Result<Vec<Step>>>>> =
-        Mutex::new(choices.iter().map(|_| None).collect());
-    let put = |at: usize, ladder| {
-        found.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(ladder);
-    };
+    let found: Vec<OnceLock<_>> = choices.iter().map(|_| OnceLock::new()).collect();
     let work = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(choice) = choices.get(at) else { break };
-            put(at, steps(choice).map(hull));
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(choice) = choices.get(at)
+        {
+            found[at].get_or_init(|| steps(choice).map(hull));
         }
     };
     let listening = stop::here();
@@ -198,8 +194,8 @@ fn ladders(choices: &[Choice<'_>], workers: usize) -> Result<Vec<Vec<Step>>> {
         (1..workers.max(1)).for_each(|_| drop(scope.spawn(other)));
         work();
     });
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.into_iter().map(|ladder| ladder.unwrap_or_else(|| Ok(Vec::new()))).collect()
+    let ladders = found.into_iter().map(OnceLock::into_inner);
+    ladders.map(|ladder| ladder.unwrap_or_else(|| Ok(Vec::new()))).collect()
 }
 
 /// What every type costs a weight.
