@@ -12,20 +12,13 @@ const USUAL: u64 = 96 << 20;
 /// Fewer would not let a part be filled while another is sent.
 const LEAST: u64 = 32 << 20;
 
-/// How places elsewhere are reached.
-#[derive(Clone, Default)]
-pub(super) struct Network {
-    pub(super) settings: crate::Remote,
-}
-
-impl Network {
-    /// Opens models by these settings.
-    pub(super) fn opener(&self) -> OpenOptions {
-        let opener = OpenOptions::new();
-        #[cfg(feature = "remote")]
-        let opener = opener.remote(self.settings.clone());
-        opener
-    }
+/// Opens models by the settings of networks.
+#[cfg_attr(not(feature = "remote"), allow(unused_variables))]
+pub(super) fn opener(options: &ConvertOptions) -> OpenOptions {
+    let opener = OpenOptions::new();
+    #[cfg(feature = "remote")]
+    let opener = opener.remote(options.network.clone());
+    opener
 }
 
 /// Bytes of an output that wait to be sent, at most.
@@ -57,5 +50,5 @@ pub(super) fn destination(
         resume: options.resume,
         in_turn: target.is_in_turn(),
     };
-    write(&address, &options.network.settings, &sending).map(Some)
+    write(&address, &options.network, &sending).map(Some)
 }

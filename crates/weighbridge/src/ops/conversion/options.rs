@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::elsewhere::Network;
 use super::translate::Names;
 use crate::catalog::Value;
 use crate::dtype::DType;
@@ -49,7 +48,7 @@ pub struct ConvertOptions {
     pub(in crate::ops) max_shard_size: Option<u64>,
     pub(in crate::ops) max_output: Option<u64>,
     pub(in crate::ops) work: Work,
-    pub(super) network: Network,
+    pub(super) network: crate::Remote,
 }
 
 /// Maps a name to a new one.
@@ -69,7 +68,7 @@ impl ConvertOptions {
     #[cfg(feature = "remote")]
     #[must_use]
     pub fn remote(mut self, remote: crate::remote::Remote) -> Self {
-        self.network.settings = remote;
+        self.network = remote;
         self
     }
 

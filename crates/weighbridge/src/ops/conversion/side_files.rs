@@ -204,7 +204,7 @@ fn rewrite(
     for (name, bytes) in additions.iter().flat_map(|additions| &additions.files) {
         let name = Path::new(&part.folder).join(name);
         files.copied.retain(|file| file.name != name);
-        files.copied.push(ExtraFile { name, contents: Contents::Bytes(bytes.clone()) });
+        files.copied.push(ExtraFile::made(name, bytes.clone()));
     }
     Ok(rewritten)
 }

@@ -18,7 +18,7 @@ use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Weight;
-use crate::pipeline::{OrderedSum, Tiled, held_at_once};
+use crate::pipeline::{OrderedSum, Tiled, held_at_once, steps_of};
 use crate::schemes::{Decoded, Encoder, Groups, SCHEMES, WeightEncoder};
 use crate::shape::least_common_multiple;
 use crate::source::{Slab, Source};
@@ -215,12 +215,9 @@ impl<'m> Again<'m> {
     fn read(&self, tile: &Range<u64>, seen: Range<u64>, buffers: &mut Buffers) -> Result<()> {
         let Buffers { kept, read, values, .. } = buffers;
         values.clear();
-        let mut at = seen.start;
-        while at < seen.end {
-            let end = seen.end.min(at + PIECE);
-            let chunk = Chunk { tile: tile.clone(), elements: at..end };
+        for elements in steps_of(seen, PIECE) {
+            let chunk = Chunk { tile: tile.clone(), elements };
             values.extend_from_slice(self.original.read(&chunk, read, kept)?);
-            at = end;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::model::{ImportanceMatrix, Model, Weight};
 use crate::ops::conversion::Task;
 use crate::ops::conversion::translate::Translated;
 use crate::ops::inspect::bits_per_weight;
-use crate::pipeline::announce_weight_now;
+use crate::pipeline::{announce_weight_now, steps_of};
 use crate::schemes::{Candidate, Chosen, Configs, Fate, Largest, Quantizer, Request, SCHEMES};
 use crate::stop::lock;
 
@@ -28,11 +28,12 @@ const STEP: u64 = 1 << 18;
 /// A model that is quantized: what is known before a size decides about types.
 pub(in crate::ops::conversion) struct Quantizing<'a> {
     quantizer: &'static dyn Quantizer,
-    how: &'a QuantizeOptions,
+    pub(in crate::ops::conversion) how: &'a QuantizeOptions,
     /// The model as it will be written, and the one that it was made of.
     translated: &'a Translated,
     original: &'a Model,
-    weights: Vec<Weight>,
+    /// The weights that are decided about.
+    pub(in crate::ops::conversion) weights: Vec<Weight>,
     /// Their names in the output.
     names: Vec<String>,
     matrix: Option<ImportanceMatrix>,
@@ -104,16 +105,6 @@ impl<'a> Quantizing<'a> {
             return Err(Error::usage("a quantizer has to decide about every weight"));
         }
         Ok(found)
-    }
-
-    /// The size that is asked for.
-    pub(in crate::ops::conversion) fn goal(&self) -> Option<Goal> {
-        self.how.goal
-    }
-
-    /// The weights that are decided about.
-    pub(in crate::ops::conversion) fn weights(&self) -> &[Weight] {
-        &self.weights
     }
 
     /// What becomes of each weight, in a size if there is one to aim at.
@@ -282,18 +273,14 @@ fn largest(weights: impl Iterator<Item = Weight>) -> Largest {
 fn largest_of(weight: &Weight) -> Result<f32> {
     announce_weight_now(weight);
     let (rows, columns) = weight.rows_and_columns();
-    let (step, mut most, mut values) = ((STEP / columns.max(1)).max(1), 0f32, Vec::new());
-    let mut start = 0;
-    while start < rows {
-        let end = rows.min(start + step);
+    let (mut most, mut values) = (0f32, Vec::new());
+    let larger = |most, value: &f32| if value.abs() > most { value.abs() } else { most };
+    for some in steps_of(0..rows, STEP / columns.max(1)) {
         let too_large = |_| Error::limit("a row is larger than this machine can address");
-        let count = usize::try_from((end - start) * columns).map_err(too_large)?;
+        let count = usize::try_from((some.end - some.start) * columns).map_err(too_large)?;
         values.resize(count, 0f32);
-        weight.decode_rows(start..end, &mut values)?;
-        most = values
-            .iter()
-            .fold(most, |most, value| if value.abs() > most { value.abs() } else { most });
-        start = end;
+        weight.decode_rows(some, &mut values)?;
+        most = values.iter().fold(most, larger);
     }
     Ok(most)
 }

@@ -5,6 +5,8 @@
 //! each byte, until no step fits any more. Errors count relative to the weight's own size, times the
 //! number of its elements. Nothing of this depends on the number of threads.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -106,14 +108,10 @@ impl Ladders {
 
     /// What users should know about the types that were chosen.
     fn explained<'e>(&self, names: impl Iterator<Item = &'e str>, error: f64) -> String {
-        let mut counts: Vec<(&str, usize)> = Vec::new();
-        for name in names {
-            match counts.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((name, 1)),
-            }
-        }
-        counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        let mut counts = BTreeMap::<&str, usize>::new();
+        names.for_each(|name| *counts.entry(name).or_default() += 1);
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, count)| Reverse(*count));
         let counts: Vec<String> =
             counts.into_iter().map(|(name, count)| format!("{count} x {name}")).collect();
         #[allow(clippy::cast_precision_loss)]
@@ -153,7 +151,7 @@ fn climb(ladders: &[Vec<Step>], fixed: u64, budget: u64) -> Result<Vec<usize>, u
     let mut is_done: Vec<bool> = ladders.iter().map(|ladder| ladder.len() < 2).collect();
     loop {
         let next = (0..ladders.len()).filter(|&at| !is_done[at]).max_by(|&a, &b| {
-            let worth = |at: usize| worth(&ladders[at], places[at]);
+            let worth = |at: usize| slope(&ladders[at][places[at]], &ladders[at][places[at] + 1]);
             // Of two that are worth the same, the first.
             worth(a).total_cmp(&worth(b)).then(b.cmp(&a))
         });
@@ -168,13 +166,6 @@ fn climb(ladders: &[Vec<Step>], fixed: u64, budget: u64) -> Result<Vec<usize>, u
         places[at] += 1;
         is_done[at] = places[at] + 1 == ladder.len();
     }
-}
-
-/// How much the error falls for each byte of the next step.
-#[allow(clippy::cast_precision_loss)]
-fn worth(ladder: &[Step], place: usize) -> f64 {
-    let (now, next) = (&ladder[place], &ladder[place + 1]);
-    (now.error - next.error) / (next.bytes - now.bytes) as f64
 }
 
 /// What each weight could have, from small to large: only what is worth its bytes.

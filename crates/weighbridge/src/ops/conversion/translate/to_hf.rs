@@ -16,7 +16,7 @@ use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::keys::back::{self, Told};
 use crate::names::{self, Named, Side};
 use crate::ops::conversion::Task;
-use crate::pipeline::{Contents, ExtraFile, OutputType};
+use crate::pipeline::{ExtraFile, OutputType};
 use crate::source::Source;
 use crate::tokenizer;
 
@@ -160,24 +160,19 @@ pub(super) fn config_name(dtype: DType) -> &'static str {
 fn own_files(told: &Told<'_>, dtype: DType) -> Result<(Vec<ExtraFile>, Vec<String>)> {
     let described = back::describe(told, config_name(dtype))?;
     let mut files = vec![
-        made(HUGGING_FACE, text(&described.config)),
-        made(GENERATION, text(&back::generation(told))),
+        ExtraFile::made(HUGGING_FACE, text(&described.config)),
+        ExtraFile::made(GENERATION, text(&back::generation(told))),
     ];
     let mut not_carried = described.not_carried;
     if let Some(pooling) = back::pooling(told)? {
-        files.push(made("modules.json", text(&back::steps())));
-        files.push(made("1_Pooling/config.json", text(&pooling)));
+        files.push(ExtraFile::made("modules.json", text(&back::steps())));
+        files.push(ExtraFile::made("1_Pooling/config.json", text(&pooling)));
         not_carried.push("normalize".to_owned());
     }
     let written = tokenizer::back::files(told.metadata)?;
-    files.extend(written.files.into_iter().map(|(name, bytes)| made(&name, bytes)));
+    files.extend(written.files.into_iter().map(|(name, bytes)| ExtraFile::made(name, bytes)));
     not_carried.extend(written.not_carried);
     Ok((files, not_carried))
-}
-
-/// A file that is made of these bytes.
-pub(super) fn made(name: &str, bytes: Vec<u8>) -> ExtraFile {
-    ExtraFile { name: name.into(), contents: Contents::Bytes(bytes) }
 }
 
 /// A document as transformers writes it: by key, indented.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::slice::from_ref;
 
 use super::values::Verb;
-use super::{Conversion, ConvertOptions, Models, Output, Part, QuantizeOptions};
+use super::{Conversion, ConvertOptions, Models, Output, Part, QuantizeOptions, elsewhere};
 use crate::catalog::Value;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
@@ -142,7 +142,7 @@ pub(super) fn written(output: &Path, conversion: &Conversion) -> Result<VerifyRe
     let work = Work { progress: None, ..options.work.clone() };
     let open = |part: &Part| {
         let path = if part.folder.is_empty() { output } else { &output.join(&part.folder) };
-        let opener = options.network.opener().access(FileAccess::Read);
+        let opener = elsewhere::opener(options).access(FileAccess::Read);
         opener.limits(part.model.limits().clone()).open(path)
     };
     let outputs: Vec<Model> = conversion.parts.iter().map(open).collect::<Result<_>>()?;
