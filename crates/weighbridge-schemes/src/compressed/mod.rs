@@ -73,7 +73,7 @@ impl Scheme for Compressed {
         quantizers: encode::QUANTIZERS,
     }
 
-    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+    fn implied_method(&self, configs: &Configs<'_>) -> Option<(Sign, &'static str)> {
         Some((config::sign(configs)?, config::METHOD.name))
     }
 

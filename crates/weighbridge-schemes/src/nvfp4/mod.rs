@@ -73,7 +73,7 @@ impl Scheme for Nvfp4 {
         quantizers: &[&encode::ModelOpt],
     }
 
-    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+    fn implied_method(&self, configs: &Configs<'_>) -> Option<(Sign, &'static str)> {
         modelopt::implied_method(configs)
     }
 
@@ -82,7 +82,7 @@ impl Scheme for Nvfp4 {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        if evidence.belongs_to_another(self) {
+        if evidence.belongs_to_another(self.name()) {
             return;
         }
         let files = Files::of(evidence);
