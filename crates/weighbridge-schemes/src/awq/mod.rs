@@ -14,8 +14,9 @@ use crate::arithmetic::columns::config::{AUTO_ROUND, FILES, Packed, ROTATED, Set
 use crate::arithmetic::columns::{self, Companions, Sides, Zeros};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
+use crate::framework::parts::parts_of;
 use crate::framework::{
-    Bids, ConfigFile, Configs, Evidence, Method, Part, SHARED, Scheme, Sign, StoredTensor, Summary,
+    Bids, ConfigFile, Configs, Evidence, Method, SHARED, Scheme, Sign, StoredTensor, Summary,
     TargetLayout, Traces,
 };
 
@@ -38,7 +39,7 @@ impl Scheme for Awq {
         &FILES
     }
 
-    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+    fn implied_method(&self, configs: &Configs<'_>) -> Option<(Sign, &'static str)> {
         settings::are_ours(configs).then_some((Sign::Settings, self.name()))
     }
 
@@ -81,7 +82,7 @@ fn bid_for(
     if config.is_none() && !is_gemm(qweight, beside.scales) {
         return;
     }
-    let parts = Part::found(&[
+    let parts = parts_of([
         ("qweight", Some((id, qweight))),
         ("qzeros", beside.zeros),
         ("scales", beside.scales),

@@ -22,7 +22,7 @@ pub(super) fn of<'a>(evidence: &Evidence<'a>) -> Result<Option<Settings<'a, ()>>
 }
 
 /// Whether settings that name no method have keys that only AWQ's have.
-pub(super) fn are_ours(configs: Configs<'_>) -> bool {
+pub(super) fn are_ours(configs: &Configs<'_>) -> bool {
     let Some((_, settings)) = configs.quantization() else { return false };
     ["w_bit", "zero_point"].iter().any(|key| settings.get(*key).is_some())
 }

@@ -78,7 +78,7 @@ impl Quantizer for BnbQuantizer {
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
-        turned_layers::refuse(request.configs, METHOD)?;
+        turned_layers::refuse(&request.configs, METHOD)?;
         let stays = |weight: &Candidate<'_>| {
             !is_quantized(weight) || is_of_expert(weight.name) || (request.keeps)(weight.name)
         };

@@ -3,8 +3,8 @@
 
 use super::config::{Strategy, Writer};
 use super::factors::PackedZeros;
-use super::layout::{Attempt, Cells, Checked, Columns, ZeroKind};
-use super::module::Form;
+use super::layout::{Cells, Columns, ZeroKind};
+use super::module::{Attempt, Checked, Form};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 use crate::framework::parts::described;

@@ -137,7 +137,7 @@ pub(super) const METHOD: Method = Method {
 pub(super) const EARLY_KEY: &str = "compression_config";
 
 /// What implies the method where it is not named: the key of early versions, or groups.
-pub(super) fn sign(configs: Configs<'_>) -> Option<Sign> {
+pub(super) fn sign(configs: &Configs<'_>) -> Option<Sign> {
     let has_key = |json: &Json| json.get(EARLY_KEY).is_some();
     if configs.models().into_iter().any(has_key) {
         return Some(Sign::Key);

@@ -33,6 +33,7 @@ use crate::dtype::{DType, StoredType};
 use crate::framework::activation_scales::{ACTIVATIONS, CACHE, OF_ACTIVATIONS, OF_CACHE};
 use crate::framework::{Bids, Configs, Evidence, SHARED, Scheme, Sign, Summary, TensorId, Traces};
 
+mod attempt;
 mod beside;
 mod config;
 mod encode;
@@ -40,6 +41,8 @@ mod factors;
 mod grouped;
 mod layout;
 mod module;
+mod reading;
+mod recipe;
 mod sparse;
 mod stated;
 mod target;
@@ -70,7 +73,7 @@ impl Scheme for Compressed {
         quantizers: encode::QUANTIZERS,
     }
 
-    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+    fn implied_method(&self, configs: &Configs<'_>) -> Option<(Sign, &'static str)> {
         Some((config::sign(configs)?, config::METHOD.name))
     }
 

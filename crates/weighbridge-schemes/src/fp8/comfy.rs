@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use super::settings::format_of;
 use crate::dtype::DType;
 use crate::framework::conventions::comfy;
-use crate::framework::{Evidence, Registry, StoredTensor, TensorId};
+use crate::framework::{Evidence, Roster, StoredTensor, TensorId};
 
 /// What a file's own descriptions say.
 #[derive(Default)]
@@ -40,10 +40,10 @@ pub(super) const FORMATS: [&str; 3] = ["float8_e4m3fn", "float8_e5m2", "mxfp8"];
 impl Layer<'_> {
     /// Whether another scheme decodes or refuses this format, for a weight of 8-bit floats or of
     /// another type.
-    pub(super) fn belongs_to_another(&self, fp8: bool, schemes: Registry<'_>) -> bool {
+    pub(super) fn belongs_to_another(&self, fp8: bool, schemes: &Roster) -> bool {
         match &self.format {
             Ok(format) if FORMATS.contains(&&**format) => false,
-            Ok(format) if schemes.decodes_layers_as(format) => !fp8,
+            Ok(format) if schemes.layer_formats.contains(&&**format) => !fp8,
             Ok(_) => self.tensor.is_some(),
             Err(_) => !fp8,
         }

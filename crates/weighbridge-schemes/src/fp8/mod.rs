@@ -71,7 +71,7 @@ impl Scheme for Fp8 {
         quantizers: encode::QUANTIZERS,
     }
 
-    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+    fn implied_method(&self, configs: &Configs<'_>) -> Option<(Sign, &'static str)> {
         let mistral = || settings::is_mistral(configs).then_some((Sign::Settings, self.name()));
         modelopt::implied_method(configs).or_else(mistral)
     }
@@ -83,7 +83,7 @@ impl Scheme for Fp8 {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        if evidence.belongs_to_another(self) {
+        if evidence.belongs_to_another(self.name()) {
             return;
         }
         let model =

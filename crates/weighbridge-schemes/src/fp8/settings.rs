@@ -46,7 +46,7 @@ pub(super) const METHODS: &[Method] = &[
 ];
 
 /// Whether the settings are those that Mistral writes, which name no method.
-pub(super) fn is_mistral(configs: Configs<'_>) -> bool {
+pub(super) fn is_mistral(configs: &Configs<'_>) -> bool {
     configs.quantization().is_some_and(|(_, json)| json.get("qformat_weight").is_some())
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::catalog::{Finding, Shape, TensorInfo};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::framework::{Recipe, StoredTensor, TensorId};
+use crate::framework::{Recipe, TensorId};
 
 /// One stored tensor's part in a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,14 +14,6 @@ pub struct Part {
     pub role: &'static str,
     /// Which tensor.
     pub tensor: TensorId,
-}
-
-impl Part {
-    /// Those that there are, out of some that there may be.
-    pub(crate) fn found(all: &[(&'static str, Option<StoredTensor<'_>>)]) -> Vec<Self> {
-        let found = all.iter().filter_map(|&(role, found)| Some((role, found?)));
-        found.map(|(role, (tensor, _))| Self { role, tensor }).collect()
-    }
 }
 
 /// One logical weight: what a scheme makes of some stored tensors.

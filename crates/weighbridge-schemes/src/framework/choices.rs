@@ -9,8 +9,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::catalog::Finding;
-use crate::error::{Error, Remedy, Result};
-use crate::framework::{Entry, Ledger, Registry, Scheme};
 use crate::text::escaped;
 
 /// Which weights the user means, and what they are.
@@ -18,7 +16,7 @@ use crate::text::escaped;
 pub struct SchemeChoice {
     matches: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// `scheme/variant`
-    says: Box<str>,
+    pub(crate) says: Box<str>,
 }
 
 impl fmt::Debug for SchemeChoice {
@@ -31,19 +29,6 @@ impl SchemeChoice {
     /// `says` is `scheme/variant`, checked by [`check`](Self::check).
     pub fn new(matches: Arc<dyn Fn(&str) -> bool + Send + Sync>, says: Box<str>) -> Self {
         Self { matches, says }
-    }
-
-    /// An error if it names none of these schemes, or no variant.
-    pub fn check(&self, schemes: Registry<'_>) -> Result<()> {
-        let message = match self.says.split_once('/') {
-            None | Some((_, "")) => "is not of the form SCHEME/VARIANT",
-            Some((scheme, _)) if schemes.scheme(scheme).is_some() => return Ok(()),
-            Some(_) => "names a scheme that this version does not have",
-        };
-        let names = schemes.iter().map(Scheme::name).collect::<Vec<_>>().join(", ");
-        Err(Error::usage(format!("'{}' {message}", escaped(&self.says)))
-            .hint(format!("the schemes are {names}"))
-            .remedy(Remedy::ListProblems))
     }
 
     fn scheme(&self) -> &str {
@@ -77,16 +62,15 @@ impl<'a> Choices<'a> {
     }
 
     /// A finding for each choice that decided nothing: no scheme looked at it, or the scheme it
-    /// names did not get the weight.
-    pub(crate) fn unused(&self, ledger: &Ledger) -> Vec<Finding> {
+    /// names did not get the weight. `decided` are the weights that schemes got, by name.
+    pub(crate) fn unused<'d>(
+        &self,
+        decided: impl Iterator<Item = (&'d str, &'static str)>,
+    ) -> Vec<Finding> {
         let mut used = vec![false; self.rules.len()];
         let asked = self.asked.borrow();
         if !asked.is_empty() {
-            let mut decided = BTreeSet::new();
-            decided.extend(ledger.weights.iter().filter_map(|entry| match entry {
-                Entry::Scheme(scheme, bid) => Some((&*bid.name, *scheme)),
-                Entry::Plain(_) => None,
-            }));
+            let decided: BTreeSet<(&str, &str)> = decided.collect();
             for (rule, weight) in &*asked {
                 used[*rule] |= decided.contains(&(weight.as_str(), self.rules[*rule].scheme()));
             }
@@ -109,23 +93,9 @@ fn finding(rule: &SchemeChoice) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::framework::Bid;
-    use crate::framework::testing::SCHEMES;
 
     fn choice(part: &'static str, says: &str) -> SchemeChoice {
         SchemeChoice::new(Arc::new(move |name: &str| name.contains(part)), says.into())
-    }
-
-    fn ledger(weight: &str, scheme: &'static str) -> Ledger {
-        let bid = Bid {
-            name: weight.into(),
-            shape: [2].into_iter().collect(),
-            variant: "".into(),
-            native: None,
-            parts: Vec::new(),
-            recipe: Err("none".into()),
-        };
-        Ledger { weights: vec![Entry::Scheme(scheme, Box::new(bid))], ..Ledger::default() }
     }
 
     #[test]
@@ -143,19 +113,11 @@ mod tests {
         let unused = |asked: &str, weight: &str, scheme| {
             let choices = Choices::new(&rules);
             choices.ask(asked);
-            choices.unused(&ledger(weight, scheme)).len()
+            choices.unused([(weight, scheme)].into_iter()).len()
         };
         assert_eq!(unused("a.up", "a.up", "gptq"), 0);
         assert_eq!(unused("a.up", "a.up", "ggml"), 1, "another scheme has it");
         assert_eq!(unused("a.up", "b.up", "gptq"), 1, "nobody has it");
         assert_eq!(unused("a.down", "a.down", "gptq"), 1, "it does not match");
-    }
-
-    #[test]
-    fn a_choice_names_a_scheme_and_a_variant() {
-        assert!(choice("", "gptq/v2").check(SCHEMES).is_ok());
-        for wrong in ["gptq", "gptq/", "nonsense/v1", "", "/"] {
-            assert!(choice("", wrong).check(SCHEMES).is_err(), "{wrong}");
-        }
     }
 }

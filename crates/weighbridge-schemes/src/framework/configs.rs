@@ -3,7 +3,8 @@
 use serde_json::Value as Json;
 
 use crate::config::{self, Config};
-use crate::framework::{Holds, Registry, Scheme};
+use crate::framework::method::name_in;
+use crate::framework::{Holds, Roster};
 
 /// The key of a model's config that holds the settings of most methods.
 pub(crate) const SETTINGS: &str = "quantization_config";
@@ -12,51 +13,41 @@ pub(crate) const SETTINGS: &str = "quantization_config";
 const MISTRAL_SETTINGS: &str = "quantization";
 
 /// All configs of a model, and the schemes whose settings they may hold.
-#[derive(Clone, Copy)]
 pub struct Configs<'a> {
-    all: &'a [Config],
-    schemes: Registry<'a>,
+    /// Every document.
+    pub(crate) all: &'a [Config],
+    /// What the schemes state.
+    pub(crate) roster: Roster,
 }
 
 impl<'a> Configs<'a> {
-    /// These configs.
-    #[must_use]
-    pub fn new(all: &'a [Config], schemes: Registry<'a>) -> Self {
-        Self { all, schemes }
-    }
-
-    /// Every document.
-    pub(crate) fn all(self) -> &'a [Config] {
-        self.all
-    }
-
     /// A document by file name.
     #[must_use]
-    pub fn file(self, name: &str) -> Option<&'a Json> {
+    pub fn file(&self, name: &str) -> Option<&'a Json> {
         config::find(self.all, name)
     }
 
     /// The config of a model of Hugging Face's transformers.
     #[must_use]
-    pub fn model(self) -> Option<&'a Json> {
+    pub fn model(&self) -> Option<&'a Json> {
         self.file(config::HUGGING_FACE)
     }
 
     /// The config of the model, then those of all models inside it.
-    pub(crate) fn models(self) -> Vec<&'a Json> {
+    pub(crate) fn models(&self) -> Vec<&'a Json> {
         self.model().map(config::models).unwrap_or_default()
     }
 
     /// The first of some keys that holds an object, in the model's config or in that of a model
     /// inside it.
-    fn in_models(self, keys: &[&str]) -> Option<&'a Json> {
+    fn in_models(&self, keys: &[&str]) -> Option<&'a Json> {
         let inner = || self.models().into_iter().find_map(|model| object_under(model, keys));
         object_under(self.model()?, keys).or_else(inner)
     }
 
     /// Whether models inside the model have settings of their own that are not the same, and the
     /// model has none that stand above them.
-    pub(crate) fn contradict(self) -> bool {
+    pub(crate) fn contradict(&self) -> bool {
         let keys = self.settings_keys();
         let mut models = self.models().into_iter();
         let own = models.next().and_then(|model| object_under(model, &keys));
@@ -67,7 +58,7 @@ impl<'a> Configs<'a> {
 
     /// The settings of a method, and the file that has them.
     #[must_use]
-    pub fn quantization(self) -> Option<(&'static str, &'a Json)> {
+    pub fn quantization(&self) -> Option<(&'static str, &'a Json)> {
         if self.all.is_empty() {
             return None;
         }
@@ -80,29 +71,40 @@ impl<'a> Configs<'a> {
     }
 
     /// Settings that are a file of their own.
-    fn in_own_file(self) -> Option<(&'static str, &'a Json)> {
-        let files = self.schemes.iter().flat_map(Scheme::config_files);
-        let mut files = files.filter(|file| file.holds == Holds::Settings);
+    fn in_own_file(&self) -> Option<(&'static str, &'a Json)> {
+        let mut files =
+            self.roster.config_files.iter().filter(|file| file.holds == Holds::Settings);
         files.find_map(|file| Some((file.name, self.file(file.name)?)))
     }
 
+    /// Files of single schemes that have more settings, and the key of each that holds them.
+    fn files_with_more(&self) -> impl Iterator<Item = (&'a Json, &'static str)> {
+        self.roster.config_files.iter().filter_map(|file| match file.holds {
+            Holds::MoreSettings(key) => Some((self.file(file.name)?, key)),
+            _ => None,
+        })
+    }
+
     /// Everything that counts as settings: those above, and more in files of single schemes.
-    pub(crate) fn all_settings(self) -> impl Iterator<Item = &'a Json> {
-        let more = self.schemes.config_files().into_iter().filter_map(move |file| {
-            let Holds::MoreSettings(key) = file.holds else { return None };
-            self.file(file.name)?.get(key)
-        });
+    pub(crate) fn all_settings(&self) -> impl Iterator<Item = &'a Json> {
+        let more = self.files_with_more().filter_map(|(json, key)| json.get(key));
         self.quantization().map(|(_, json)| json).into_iter().chain(more)
     }
 
+    /// The method that settings name, in lower case.
+    pub(crate) fn named_method(&self) -> Option<String> {
+        let settings = self.quantization().and_then(|(_, json)| name_in(json));
+        settings.or_else(|| self.files_with_more().filter_map(|(json, _)| name_in(json)).min())
+    }
+
     /// What Mistral's config says, in its own words.
-    pub(crate) fn mistral_settings(self) -> Option<&'a Json> {
+    pub(crate) fn mistral_settings(&self) -> Option<&'a Json> {
         self.file(config::MISTRAL)?.get(MISTRAL_SETTINGS)
     }
 
     /// The keys of a model's config that hold settings.
-    fn settings_keys(self) -> Vec<&'static str> {
-        std::iter::once(SETTINGS).chain(self.schemes.config_keys()).collect()
+    fn settings_keys(&self) -> Vec<&'static str> {
+        std::iter::once(SETTINGS).chain(self.roster.config_keys.iter().copied()).collect()
     }
 }
 

@@ -152,18 +152,3 @@ impl Groups {
         before(elements.start)..before(elements.end)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::framework::testing::SCHEMES;
-
-    #[test]
-    fn every_encoder_is_found_by_its_name() {
-        let mut seen = std::collections::HashSet::new();
-        for one in SCHEMES.encoders() {
-            assert!(seen.insert(one.name().to_lowercase()), "{} names two encoders", one.name());
-            assert!(SCHEMES.encoder(&one.name().to_uppercase()).is_some(), "{}", one.name());
-        }
-        assert!(SCHEMES.encoder("").is_none());
-    }
-}

@@ -4,12 +4,12 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::catalog::{Metadata, TensorInfo};
-use crate::config::{self, Config};
+use crate::config;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::framework::endings::Endings;
 use crate::framework::match_budget::MatchBudget;
-use crate::framework::{Configs, Method, Registry, Scheme, SchemeChoice, Summary, choices};
+use crate::framework::{Configs, Method, Roster, SchemeChoice, choices};
 
 /// Which stored tensor of which source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,11 +32,10 @@ pub struct Evidence<'a> {
     by_name: OnceCell<HashMap<&'a str, usize, foldhash::fast::RandomState>>,
     endings: OnceCell<Endings<'a>>,
     configs: Configs<'a>,
-    schemes: Registry<'a>,
     /// The settings of quantization, once somebody has asked.
     quantization: OnceCell<Option<(&'static str, &'a serde_json::Value)>>,
-    /// The quantization method, once somebody has asked.
-    method: OnceCell<Option<String>>,
+    /// The quantization method, in lower case.
+    method: Option<String>,
     metadata: Vec<&'a Metadata>,
     /// Reads all bytes of a stored tensor, where there is a file to read.
     read: Option<&'a dyn Fn(TensorId) -> Result<Vec<u8>>>,
@@ -49,21 +48,20 @@ pub struct Evidence<'a> {
 const MOST_READ: u64 = 64 << 10;
 
 impl<'a> Evidence<'a> {
-    /// Gathers the evidence of a model, for these schemes.
-    pub fn new(
+    /// The evidence of a model whose configs name or imply a method.
+    pub(crate) fn of(
         catalogs: impl Iterator<Item = (&'a [TensorInfo], &'a Metadata)>,
-        configs: &'a [Config],
-        schemes: Registry<'a>,
+        configs: Configs<'a>,
+        method: Option<String>,
     ) -> Self {
         let mut evidence = Self {
             tensors: Vec::new(),
             starts: Vec::new(),
             by_name: OnceCell::new(),
             endings: OnceCell::new(),
-            configs: Configs::new(configs, schemes),
-            schemes,
+            configs,
             quantization: OnceCell::new(),
-            method: OnceCell::new(),
+            method,
             metadata: Vec::new(),
             read: None,
             choices: choices::Choices::default(),
@@ -125,41 +123,29 @@ impl<'a> Evidence<'a> {
     /// The quantization method that the configs name or imply, in lower case.
     #[must_use]
     pub fn method(&self) -> Option<&str> {
-        self.method.get_or_init(|| self.schemes.method_of(self.configs.all())).as_deref()
+        self.method.as_deref()
     }
 
     /// Whether the configs say that the model is another scheme's, so that tensors whose names and
     /// types several schemes use are not those of `scheme`.
     #[must_use]
-    pub fn belongs_to_another(&self, scheme: &dyn Scheme) -> bool {
-        let is_anothers =
-            |(owner, method): (&str, &Method)| owner != scheme.name() && method.is_exclusive;
+    pub fn belongs_to_another(&self, scheme: &str) -> bool {
+        let is_anothers = |(owner, method): (&str, &Method)| owner != scheme && method.is_exclusive;
         let Some(name) = self.method() else { return false };
-        self.owners(name).any(is_anothers)
+        self.schemes().owners(name).any(is_anothers)
     }
 
     /// Whether the configs name a method that other schemes read, and `scheme` does not.
     #[must_use]
-    pub fn is_read_by_another(&self, scheme: &dyn Scheme) -> bool {
+    pub fn is_read_by_another(&self, scheme: &str) -> bool {
         let Some(name) = self.method() else { return false };
-        let mut owners = self.owners(name).peekable();
-        owners.peek().is_some() && owners.all(|(owner, _)| owner != scheme.name())
+        let mut owners = self.schemes().owners(name).peekable();
+        owners.peek().is_some() && owners.all(|(owner, _)| owner != scheme)
     }
 
-    /// The schemes that read models of a method.
-    fn owners(&self, name: &str) -> impl Iterator<Item = (&'static str, &'static Method)> {
-        self.schemes.methods().filter(move |(_, method)| method.is_called(name))
-    }
-
-    /// The schemes that there are.
-    pub(crate) fn schemes(&self) -> Registry<'a> {
-        self.schemes
-    }
-
-    /// What a scheme needs to decide whether it may bid.
-    #[must_use]
-    pub fn summary(&self) -> Summary<'_, 'a> {
-        Summary::of(self)
+    /// What the schemes that there are state.
+    pub(crate) fn schemes(&self) -> &Roster {
+        &self.configs.roster
     }
 
     /// Every stored tensor, in the order of the files.
@@ -203,14 +189,14 @@ impl<'a> Evidence<'a> {
 
     /// Everything the configs say.
     #[must_use]
-    pub fn configs(&self) -> Configs<'a> {
-        self.configs
+    pub fn configs(&self) -> &Configs<'a> {
+        &self.configs
     }
 
     /// The type that the config says the model was made in, where it says so.
     #[must_use]
     pub fn model_dtype(&self) -> Option<DType> {
-        config::model_dtype(self.configs.all())
+        config::model_dtype(self.configs.all)
     }
 
     /// The metadata of each file.

@@ -6,6 +6,7 @@
 //! for one tensor are a finding, so the order of schemes cannot matter.
 
 pub(crate) mod activation_scales;
+mod beside;
 mod bid;
 mod choices;
 mod configs;
@@ -16,6 +17,7 @@ mod evidence;
 #[macro_use]
 mod facts;
 mod importance;
+mod ledger;
 pub(crate) mod match_budget;
 mod method;
 mod origins;
@@ -26,6 +28,7 @@ pub(crate) mod recipe;
 mod refusal;
 mod registry;
 pub(crate) mod repack;
+mod roster;
 mod scheme;
 mod settle;
 mod stale;
@@ -36,22 +39,24 @@ pub(crate) mod testing;
 mod tests;
 mod unclaimed;
 
+pub use beside::{Additions, ConfigFile, Holds, SHARED, Traces};
 pub use bid::{Bid, Bids, Part};
 pub use choices::SchemeChoice;
 pub use configs::Configs;
 pub use encoder::{Decoded, EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 pub use evidence::{Evidence, StoredTensor, TensorId};
 pub use importance::{Even, Importance};
+pub use ledger::{Entry, Ledger};
 pub use match_budget::MatchBudget;
 pub use method::{Method, Sign};
-pub use origins::{Origins, RowRule, Rule};
+pub use origins::{Origins, Portion, RowRule, Rule};
 pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
-pub use recipe::{Portion, Recipe};
+pub use recipe::Recipe;
 pub use registry::{PLAIN, Registry};
 pub use repack::{
     CodeNumbers, CodedWeight, Extract, Global, GroupedCodes, GroupedForm, Kind, LaidOut, NOT_MOVED,
     Order, PackedWeight, Packer, Panel, Taker, TargetLayout, ToLayOut, Unfit,
 };
-pub use scheme::{Additions, ConfigFile, Holds, SHARED, Scheme, Traces};
-pub use settle::{Entry, Ledger};
+pub(crate) use roster::Roster;
+pub use scheme::Scheme;
 pub use summary::Summary;

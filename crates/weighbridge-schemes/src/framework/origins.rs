@@ -1,8 +1,10 @@
 //! What a weight's storage says about the numbers it was made from.
 
+use std::ops::Range;
+
 use crate::bounds::{Bounds, Candidates};
 use crate::error::Result;
-use crate::framework::Portion;
+use crate::source::Staged;
 
 /// What must hold between a weight and its original, if nothing but storing it lies between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +50,15 @@ pub struct RowRule {
     /// Originals whose root mean square is less than this are not judged: half precision has too
     /// few digits for their scales.
     pub smallest: f64,
+}
+
+/// Some elements of a weight, and the bytes that decoding them was given.
+#[derive(Clone)]
+pub struct Portion<'a> {
+    /// The bytes of the slabs of [`Recipe::needs`](crate::framework::Recipe::needs).
+    pub staged: &'a [Staged<'a>],
+    /// Which elements.
+    pub elements: Range<u64>,
 }
 
 /// Knows where the originals of stored numbers may have been.

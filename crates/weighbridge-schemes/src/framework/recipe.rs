@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::compare::Wide;
 use crate::error::{Error, Result};
-use crate::framework::{GroupedCodes, NOT_MOVED, Origins};
+use crate::framework::{GroupedCodes, NOT_MOVED, Origins, Portion};
 use crate::number::Out;
 use crate::source::{Slab, Staged};
 
@@ -94,15 +94,6 @@ impl dyn Recipe + '_ {
         let rows = rows_of(elements, columns);
         rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
     }
-}
-
-/// Some elements of a weight, and the bytes that decoding them was given.
-#[derive(Clone)]
-pub struct Portion<'a> {
-    /// The bytes of the slabs of [`Recipe::needs`].
-    pub staged: &'a [Staged<'a>],
-    /// Which elements.
-    pub elements: Range<u64>,
 }
 
 /// Does the same in whichever type numbers go to.

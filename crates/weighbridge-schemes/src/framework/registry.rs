@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::catalog::{Metadata, TensorInfo};
 use crate::config::Config;
-use crate::error::{Error, Result};
-use crate::framework::method::name_in;
+use crate::error::{Error, Remedy, Result};
 use crate::framework::{
-    CodedWeight, ConfigFile, Configs, Encoder, Holds, Method, PackedWeight, Quantizer, Scheme,
-    TargetLayout, ToLayOut, Traces,
+    CodedWeight, ConfigFile, Configs, Encoder, Evidence, PackedWeight, Quantizer, Roster, Scheme,
+    SchemeChoice, TargetLayout, ToLayOut, Traces,
 };
 use crate::text::escaped;
 
@@ -48,59 +48,44 @@ impl<'s> Registry<'s> {
         name == PLAIN || self.scheme(name).is_some_and(Scheme::is_named_by_type)
     }
 
-    /// Whether a scheme decodes layers of that format, as descriptions inside files name it.
-    pub(crate) fn decodes_layers_as(self, format: &str) -> bool {
-        self.iter().any(|scheme| scheme.layer_formats().contains(&format))
-    }
-
-    /// Every method of every scheme, with the scheme's name.
-    pub(crate) fn methods(self) -> impl Iterator<Item = (&'static str, &'static Method)> {
-        self.iter().flat_map(|scheme| scheme.methods().iter().map(|method| (scheme.name(), method)))
+    /// What they state about themselves.
+    pub(crate) fn roster(self) -> Roster {
+        let mut all = Roster::default();
+        for scheme in self.iter() {
+            all.names.push(scheme.name());
+            all.methods.extend(scheme.methods().iter().map(|method| (scheme.name(), method)));
+            all.config_keys.extend(scheme.config_keys());
+            all.layer_formats.extend(scheme.layer_formats());
+            for file in scheme.config_files() {
+                if !all.config_files.iter().any(|known| known.name == file.name) {
+                    all.config_files.push(file);
+                }
+            }
+        }
+        all
     }
 
     /// The schemes that read models of a method, by name.
-    pub fn of_method(self, method: &str) -> impl Iterator<Item = &'static str> {
-        self.methods().filter(move |(_, own)| own.is_called(method)).map(|(scheme, _)| scheme)
-    }
-
-    /// The method of that name, in lower case.
-    pub(crate) fn method(self, name: &str) -> Option<&'static Method> {
-        self.methods().map(|(_, method)| method).find(|method| method.is_called(name))
+    pub fn of_method(self, method: &str) -> Vec<&'static str> {
+        self.roster().owners(method).map(|(scheme, _)| scheme).collect()
     }
 
     /// The method that configs name or, where they name none, that the surest sign implies.
     #[must_use]
     pub fn method_of(self, configs: &[Config]) -> Option<String> {
-        let configs = Configs::new(configs, self);
-        let settings = configs.quantization().and_then(|(_, json)| name_in(json));
-        let more = || {
-            let files = self.iter().flat_map(Scheme::config_files);
-            let more = files.filter(|file| matches!(file.holds, Holds::MoreSettings(_)));
-            more.filter_map(|file| name_in(configs.file(file.name)?)).min()
-        };
+        let configs = &Configs::new(configs, self);
         let implied = || {
             let signs = self.iter().filter_map(|scheme| scheme.implied_method(configs));
             signs.min().map(|(_, method)| method.to_owned())
         };
-        let name = settings.or_else(more).or_else(implied)?;
-        Some(self.method(&name).map_or(name, |method| method.name.to_owned()))
+        let name = configs.named_method().or_else(implied)?;
+        Some(configs.roster.method(&name).map_or(name, |method| method.name.to_owned()))
     }
 
     /// The files that schemes read beside the model's own config, each once.
     #[must_use]
     pub fn config_files(self) -> Vec<&'static ConfigFile> {
-        let mut files: Vec<&ConfigFile> = Vec::new();
-        for file in self.iter().flat_map(Scheme::config_files) {
-            if !files.iter().any(|known| known.name == file.name) {
-                files.push(file);
-            }
-        }
-        files
-    }
-
-    /// The keys of a model's config that hold settings of single schemes.
-    pub(crate) fn config_keys(self) -> impl Iterator<Item = &'static str> {
-        self.iter().flat_map(|scheme| scheme.config_keys().iter().copied())
+        self.roster().config_files
     }
 
     /// Every encoder.
@@ -167,6 +152,40 @@ impl<'s> Registry<'s> {
         let model = ToLayOut { weights: &[weight], plain: &[] };
         let mut blocks = self.layouts().filter(|(_, layout)| layout.name().is_none());
         blocks.find_map(|(_, layout)| layout.lay_out(&model).ok()?.weights.pop())
+    }
+}
+
+impl<'a> Configs<'a> {
+    /// These configs, which may hold the settings of these schemes.
+    #[must_use]
+    pub fn new(all: &'a [Config], schemes: Registry<'_>) -> Self {
+        Self { all, roster: schemes.roster() }
+    }
+}
+
+impl<'a> Evidence<'a> {
+    /// Gathers the evidence of a model, for these schemes.
+    pub fn new(
+        catalogs: impl Iterator<Item = (&'a [TensorInfo], &'a Metadata)>,
+        configs: &'a [Config],
+        schemes: Registry<'_>,
+    ) -> Self {
+        Self::of(catalogs, Configs::new(configs, schemes), schemes.method_of(configs))
+    }
+}
+
+impl SchemeChoice {
+    /// An error if it names none of these schemes, or no variant.
+    pub fn check(&self, schemes: Registry<'_>) -> Result<()> {
+        let message = match self.says.split_once('/') {
+            None | Some((_, "")) => "is not of the form SCHEME/VARIANT",
+            Some((scheme, _)) if schemes.scheme(scheme).is_some() => return Ok(()),
+            Some(_) => "names a scheme that this version does not have",
+        };
+        let names = schemes.iter().map(Scheme::name).collect::<Vec<_>>().join(", ");
+        Err(Error::usage(format!("'{}' {message}", escaped(&self.says)))
+            .hint(format!("the schemes are {names}"))
+            .remedy(Remedy::ListProblems))
     }
 }
 

@@ -6,34 +6,11 @@ use std::collections::{BTreeMap, HashSet};
 use crate::catalog::{Finding, TensorInfo, element_count};
 use crate::framework::activation_scales::Says;
 use crate::framework::unclaimed::{self, State};
-use crate::framework::{Bid, Bids, Evidence, Registry, Scheme, TensorId, stale};
+use crate::framework::{Bid, Bids, Entry, Evidence, Ledger, Registry, Scheme, TensorId, stale};
 use crate::text::escaped;
 
 /// How many of the claims on one tensor are named.
 const MOST_CLAIMS: usize = 6;
-
-/// Who owns what: the outcome of all bids.
-#[derive(Default)]
-pub struct Ledger {
-    /// Weights, in the order of their first stored tensor.
-    pub weights: Vec<Entry>,
-    /// Stored tensors left out, with the reason.
-    pub dropped: Vec<(TensorId, String)>,
-    /// What does not fit together.
-    pub findings: Vec<Finding>,
-    /// What was decided on the user's behalf.
-    pub notes: Vec<String>,
-    /// The method that the configs name although no tensor is quantized.
-    pub stale: Option<String>,
-}
-
-/// One weight of the ledger.
-pub enum Entry {
-    /// A stored tensor that no scheme bid for: it is its own weight.
-    Plain(TensorId),
-    /// A scheme, by name, and what it makes of some stored tensors.
-    Scheme(&'static str, Box<Bid>),
-}
 
 /// Who gets a stored tensor.
 #[derive(Clone, Copy, PartialEq)]
@@ -103,7 +80,11 @@ fn settle_by_bids<'s>(
         }
     }
     ledger.dropped.sort();
-    let unused = evidence.choices.unused(&ledger);
+    let decided = ledger.weights.iter().filter_map(|entry| match entry {
+        Entry::Scheme(scheme, bid) => Some((&*bid.name, *scheme)),
+        Entry::Plain(_) => None,
+    });
+    let unused = evidence.choices.unused(decided);
     ledger.findings.extend(unused);
     ledger
 }

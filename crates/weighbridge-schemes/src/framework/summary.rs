@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use serde_json::Value as Json;
 
 use crate::dtype::{DType, StoredType};
-use crate::framework::{Evidence, Registry};
+use crate::framework::{Evidence, Roster};
 
 /// What stands in the keys of configs and metadata that have to do with quantization.
 const WORDS: [&str; 3] = ["quant", "compress", "qformat"];
@@ -22,20 +22,25 @@ pub struct Summary<'e, 'a> {
     configs_mention_quantization: OnceCell<bool>,
 }
 
-impl<'e, 'a> Summary<'e, 'a> {
-    pub(crate) fn of(evidence: &'e Evidence<'a>) -> Self {
+impl<'a> Evidence<'a> {
+    /// What a scheme needs to decide whether it may bid.
+    #[must_use]
+    pub fn summary(&self) -> Summary<'_, 'a> {
         let (mut types, mut has_blocks) = (0, false);
-        for (_, info) in evidence.tensors() {
+        for (_, info) in self.tensors() {
             match &info.stored {
                 StoredType::Element(dtype) => types |= bit(*dtype),
                 _ => has_blocks = true,
             }
         }
-        Self { evidence, types, has_blocks, configs_mention_quantization: OnceCell::new() }
+        let configs_mention_quantization = OnceCell::new();
+        Summary { evidence: self, types, has_blocks, configs_mention_quantization }
     }
+}
 
-    /// The schemes that there are.
-    pub(crate) fn schemes(&self) -> Registry<'a> {
+impl Summary<'_, '_> {
+    /// What the schemes that there are state.
+    pub(crate) fn schemes(&self) -> &Roster {
         self.evidence.schemes()
     }
 
@@ -68,7 +73,7 @@ impl<'e, 'a> Summary<'e, 'a> {
     #[must_use]
     pub fn configs_mention_quantization(&self) -> bool {
         *self.configs_mention_quantization.get_or_init(|| {
-            let (schemes, configs) = (self.evidence.schemes(), self.evidence.configs().all());
+            let (schemes, configs) = (self.evidence.schemes(), self.evidence.configs().all);
             configs.iter().any(|config| {
                 mentions_quantization(&config.name, schemes)
                     || has_quantization_key(&config.json, schemes)
@@ -91,48 +96,16 @@ fn bit(dtype: DType) -> u32 {
 }
 
 /// Whether a key or the name of a file mentions quantization.
-fn mentions_quantization(key: &str, schemes: Registry<'_>) -> bool {
-    WORDS.iter().any(|word| key.contains(word)) || schemes.config_keys().any(|own| own == key)
+fn mentions_quantization(key: &str, schemes: &Roster) -> bool {
+    WORDS.iter().any(|word| key.contains(word)) || schemes.config_keys.contains(&key)
 }
 
-fn has_quantization_key(json: &Json, schemes: Registry<'_>) -> bool {
+fn has_quantization_key(json: &Json, schemes: &Roster) -> bool {
     match json {
         Json::Object(keys) => keys.iter().any(|(key, value)| {
             mentions_quantization(key, schemes) || has_quantization_key(value, schemes)
         }),
         Json::Array(values) => values.iter().any(|value| has_quantization_key(value, schemes)),
         _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::framework::testing::{SCHEMES, evidence, tensors};
-
-    #[test]
-    fn a_word_is_found_at_any_depth() {
-        let json = serde_json::json!({"a": [{"b": {"quantization_config": 1}}]});
-        assert!(has_quantization_key(&json, SCHEMES));
-        assert!(!has_quantization_key(
-            &serde_json::json!({"a": ["quantization"], "b": {"c": "fp8"}}),
-            SCHEMES
-        ));
-        assert!(
-            SCHEMES.config_files().iter().all(|file| mentions_quantization(file.name, SCHEMES))
-        );
-    }
-
-    #[test]
-    fn types_and_names_are_those_of_the_tensors() {
-        let stored = tensors(&[("a.weight", DType::F16, &[2]), ("a.scales", DType::U8, &[2])]);
-        let evidence = evidence(&stored, &[]);
-        let summary = Summary::of(&evidence);
-        assert!(summary.has_type(&[DType::I8, DType::U8]) && !summary.has_type(&[DType::F32]));
-        assert!(summary.may_end_with(&[".scales"]) && !summary.may_end_with(&[".bias"]));
-        assert!(summary.has_other_names() && !summary.has_blocks());
-        assert!(
-            !summary.configs_mention_quantization() && !summary.metadata_mentions_quantization()
-        );
     }
 }

@@ -1,10 +1,14 @@
-//! What the configs of a model are taken to say.
+//! What the configs of a model are taken to say, and what all schemes together state.
+
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
 use crate::config::Config;
-use crate::framework::testing::SCHEMES;
-use crate::framework::{Configs, Evidence, Registry};
+use crate::dtype::DType;
+use crate::framework::testing::{SCHEMES, config, evidence, tensors};
+use crate::framework::{Configs, Evidence, Registry, SchemeChoice};
 
 /// Method, and the file that speaks of quantization.
 fn says(files: &[(&str, Json)]) -> (Option<String>, Option<&'static str>) {
@@ -105,4 +109,46 @@ fn settings_inside_that_differ_contradict_each_other() {
     assert!(!contradict(
         json!({ "text_config": four, "quantization_config": {}, "b_config": eight })
     ));
+}
+
+#[test]
+fn configs_mention_quantization_at_any_depth() {
+    let mentions =
+        |config: Config| evidence(&[], &[config]).summary().configs_mention_quantization();
+    assert!(mentions(config(json!({ "a": [{ "b": { "quantization_config": 1 } }] }))));
+    assert!(!mentions(config(json!({ "a": ["quantization"], "b": { "c": "fp8" } }))));
+    for file in SCHEMES.config_files() {
+        assert!(mentions(Config { name: file.name.into(), json: Json::Null }), "{}", file.name);
+    }
+}
+
+#[test]
+fn types_and_names_are_those_of_the_tensors() {
+    let stored = tensors(&[("a.weight", DType::F16, &[2]), ("a.scales", DType::U8, &[2])]);
+    let evidence = evidence(&stored, &[]);
+    let summary = evidence.summary();
+    assert!(summary.has_type(&[DType::I8, DType::U8]) && !summary.has_type(&[DType::F32]));
+    assert!(summary.may_end_with(&[".scales"]) && !summary.may_end_with(&[".bias"]));
+    assert!(summary.has_other_names() && !summary.has_blocks());
+    assert!(!summary.configs_mention_quantization() && !summary.metadata_mentions_quantization());
+}
+
+#[test]
+fn a_choice_names_a_scheme_and_a_variant() {
+    let check =
+        |says: &str| SchemeChoice::new(Arc::new(|_: &str| true), says.into()).check(SCHEMES);
+    assert!(check("gptq/v2").is_ok());
+    for wrong in ["gptq", "gptq/", "nonsense/v1", "", "/"] {
+        assert!(check(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn every_encoder_is_found_by_its_name() {
+    let mut seen = HashSet::new();
+    for one in SCHEMES.encoders() {
+        assert!(seen.insert(one.name().to_lowercase()), "{} names two encoders", one.name());
+        assert!(SCHEMES.encoder(&one.name().to_uppercase()).is_some(), "{}", one.name());
+    }
+    assert!(SCHEMES.encoder("").is_none());
 }

@@ -8,15 +8,21 @@
 //! (`dequantize_row_*`), each step rounded: the results are the same to the bit, NaN apart (see
 //! `simd`). bf16 and f16 are that f32, rounded once.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::arithmetic::plain;
 use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
+use crate::error;
 use crate::framework::{
-    Bid, Bids, Encoder, Evidence, Method, Part, Quantizer, Recipe, Scheme, Summary, TargetLayout,
+    Bid, Bids, Encoder, Evidence, Method, Origins, Part, Quantizer, Recipe, Scheme, Summary,
+    TargetLayout,
 };
+use crate::number::Out;
+use crate::simd;
+use crate::source::{Slab, Staged};
 
 #[cfg(test)]
 mod agreement;
@@ -172,6 +178,27 @@ fn recipe(
         (Some(reason), _) => Err(reason),
         (None, Some(kernel)) => Ok(Arc::new(BlockRows { block, kernel, columns, maker })),
         (None, None) => Err("is not decoded by this version"),
+    }
+}
+
+impl Recipe for BlockRows {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        slabs.push(self.slab(elements));
+    }
+
+    fn decode(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        out: Out<'_>,
+    ) -> error::Result<()> {
+        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+        self.decode_elements(simd::level(), bytes, elements.start, out);
+        Ok(())
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        origins::of_type(self.block.name).map(|_| self as &dyn Origins)
     }
 }
 

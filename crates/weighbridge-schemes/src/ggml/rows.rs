@@ -6,14 +6,11 @@
 use std::ops::Range;
 
 use super::kernel::{Kernel, MOST_ELEMENTS};
-use super::origins::of_type;
 use crate::blocks::Block;
-use crate::error::Result;
 use crate::framework::recipe::in_type_of;
-use crate::framework::{Origins, Recipe};
 use crate::number::{Element, Out};
-use crate::simd::{self, Level};
-use crate::source::{Slab, Staged};
+use crate::simd::Level;
+use crate::source::Slab;
 
 /// A tensor whose elements lie in blocks, one after the other.
 pub(crate) struct BlockRows {
@@ -90,21 +87,5 @@ impl BlockRows {
         let (whole_bytes, tail_bytes) = bytes.split_at(whole * size);
         decode(whole_bytes, whole_out);
         decode_piece(tail_bytes, 0, tail_out);
-    }
-}
-
-impl Recipe for BlockRows {
-    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
-        slabs.push(self.slab(elements));
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
-        self.decode_elements(simd::level(), bytes, elements.start, out);
-        Ok(())
-    }
-
-    fn origins(&self) -> Option<&dyn Origins> {
-        of_type(self.block.name).map(|_| self as &dyn Origins)
     }
 }

@@ -12,7 +12,7 @@
 //! Low nibbles are elements 0 to 15, high nibbles elements 16 to 31.
 
 use super::encoding::simple::{Kind, Simple};
-use super::encoding::simple_in_lanes::FirstGeneration;
+use super::encoding::simple_in_lanes::{FirstGeneration, ScaledBytes};
 use super::kernel::{Blocks, Kernel, coder, decoded_by, half_at, kernel};
 
 pub(super) static KERNELS: &[Kernel] = &[
@@ -20,7 +20,7 @@ pub(super) static KERNELS: &[Kernel] = &[
     coder::<Q4_1, FirstGeneration, 20, 32>(),
     coder::<Q5_0, FirstGeneration, 22, 32>(),
     coder::<Q5_1, FirstGeneration, 24, 32>(),
-    coder::<Q8_0, Q8_0, 34, 32>(),
+    coder::<Q8_0, ScaledBytes, 34, 32>(),
     kernel::<Q8_1, 36, 32>(),
 ];
 
@@ -166,7 +166,7 @@ fn bytes_times_scale<const START: usize>(block: &[u8], out: &mut [f32; 32]) {
     }
 }
 
-pub(super) struct Q8_0;
+struct Q8_0;
 
 impl Blocks<34, 32> for Q8_0 {
     const NAME: &'static str = "Q8_0";

@@ -4,7 +4,8 @@ use crate::arithmetic::columns::config::{Packed, ROTATED, Settings};
 use crate::arithmetic::columns::{self, Companions, Sides, Zeros};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::framework::{Bids, Evidence, Part, StoredTensor};
+use crate::framework::parts::parts_of;
+use crate::framework::{Bids, Evidence, StoredTensor};
 use crate::text::shortened;
 
 /// The widths that are decoded.
@@ -33,7 +34,7 @@ pub(super) fn bid_for(
     if config.is_none() && packs_outputs || qweight.stored != DType::I32.into() {
         return;
     }
-    let parts = Part::found(&[
+    let parts = parts_of([
         ("qweight", Some((id, qweight))),
         ("qzeros", beside.zeros),
         ("scales", beside.scales),

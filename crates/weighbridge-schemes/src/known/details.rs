@@ -107,12 +107,13 @@ pub(super) fn comfy(group: &Group<'_, '_>) -> Option<String> {
     let (_, description) = comfy::description(group.evidence, group.module)?;
     let description = description.ok()?;
     let format = comfy::format(&description)?;
-    (!group.evidence.schemes().decodes_layers_as(format)).then(|| format.chars().take(40).collect())
+    (!group.evidence.schemes().layer_formats.contains(&format))
+        .then(|| format.chars().take(40).collect())
 }
 
 /// Whether no other scheme reads 8-bit integers with scales here: neither one whose method the
 /// config names, nor one for a layout that ComfyUI describes.
 pub(super) fn int8_is_unclaimed(group: &Group<'_, '_>) -> bool {
     let described = group.evidence.beside(group.module, comfy::TENSOR).is_some();
-    !described && !group.evidence.belongs_to_another(&super::Known)
+    !described && !group.evidence.belongs_to_another(super::NAME)
 }

@@ -3,7 +3,7 @@
 use super::Group;
 use crate::catalog::Shape;
 use crate::dtype::DType;
-use crate::framework::Registry;
+use crate::framework::Roster;
 
 /// Something that follows from the tensors of a weight.
 type Of<T> = fn(&Group<'_, '_>) -> T;
@@ -82,8 +82,8 @@ impl Kind {
     }
 
     /// Whether a scheme decodes it: one of its name, or one that reads models of a method so called.
-    pub(super) fn is_decoded(&self, schemes: Registry<'_>) -> bool {
-        let others = schemes.of_method(self.name).any(|scheme| scheme != super::NAME);
-        others || schemes.scheme(self.name).is_some()
+    pub(super) fn is_decoded(&self, schemes: &Roster) -> bool {
+        let others = schemes.owners(self.name).any(|(scheme, _)| scheme != super::NAME);
+        others || schemes.names.contains(&self.name)
     }
 }

@@ -15,7 +15,7 @@ use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 use crate::framework::activation_scales::OF_ACTIVATIONS;
 use crate::framework::{
-    Bid, Bids, ConfigFile, Evidence, Method, Part, Registry, Scheme, Summary, TensorId,
+    Bid, Bids, ConfigFile, Evidence, Method, Part, Registry, Roster, Scheme, Summary, TensorId,
 };
 
 mod details;
@@ -73,11 +73,13 @@ impl Scheme for Known {
 pub fn kinds(
     schemes: Registry<'_>,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    undecoded(schemes).map(|kind| (kind.name, kind.title, kind.instead))
+    let roster = schemes.roster();
+    let kinds = KINDS.iter().filter(move |kind| !kind.is_decoded(&roster));
+    kinds.map(|kind| (kind.name, kind.title, kind.instead))
 }
 
 /// The rows of kinds that no scheme decodes.
-fn undecoded(schemes: Registry<'_>) -> impl Iterator<Item = &'static Kind> {
+fn undecoded(schemes: &Roster) -> impl Iterator<Item = &'static Kind> {
     KINDS.iter().filter(move |kind| !kind.is_decoded(schemes))
 }
 

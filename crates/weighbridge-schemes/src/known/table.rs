@@ -111,7 +111,7 @@ pub(super) static KINDS: &[Kind] = &[
         .title("AWQ in the layout of its fast GEMV kernel")
         .takes(".qzeros .scaled_zeros")
         // Where the config names a method that is decoded, that scheme reports it.
-        .fits(|group| !group.evidence.is_read_by_another(&super::Known))
+        .fits(|group| !group.evidence.is_read_by_another(super::NAME))
         .shape(|group| shapes::scaled(group, 4, 1))
         .instead("convert the model it was made from, or one in AWQ's GEMM layout"),
     found("marlin-24", ".B_24", &[DType::I32], &[".B_meta", ".s"])

@@ -93,7 +93,7 @@ impl WeightEncoder for MlxEncoder {
             [codes, scales] => (codes, [scales, &[]]),
             _ => return Ok(false),
         };
-        decoding::decode(*self, codes, factors, decoded);
+        decoding::decode((self.kind, self.dtype), codes, factors, decoded);
         Ok(true)
     }
 }

@@ -70,7 +70,7 @@ impl Scheme for Mlx {
         quantizers: quantizers::ALL,
     }
 
-    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+    fn implied_method(&self, configs: &Configs<'_>) -> Option<(Sign, &'static str)> {
         let is_there = settings::is_there(configs);
         is_there.then_some((Sign::Key, self.name()))
     }
@@ -80,7 +80,7 @@ impl Scheme for Mlx {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        if evidence.belongs_to_another(self) {
+        if evidence.belongs_to_another(self.name()) {
             return;
         }
         let settings = Settings::of(evidence);

@@ -69,7 +69,7 @@ impl Quantizer for MlxQuantizer {
         let kind = self.kind_for(request.wishes)?;
         let mut chosen = Chosen { additions: additions(kind), ..Chosen::default() };
         for weight in request.weights {
-            let stays = (request.keeps)(weight.name) || is_ignored(weight, request.configs);
+            let stays = (request.keeps)(weight.name) || is_ignored(weight, &request.configs);
             let fate = match is_taken(weight) && !stays {
                 true => self.fate_of(weight, kind, &mut chosen.notes)?,
                 false => Fate::Keep,
@@ -134,7 +134,7 @@ fn check_family(request: &Request<'_>) -> Result<()> {
 
 /// Whether mlx-lm throws a weight away: an output matrix beside the embedding that it shares its
 /// numbers with. Its scales would be in the way.
-fn is_ignored(weight: &Candidate<'_>, configs: Configs<'_>) -> bool {
+fn is_ignored(weight: &Candidate<'_>, configs: &Configs<'_>) -> bool {
     let tied = configs.model().and_then(|model| model.get("tie_word_embeddings")?.as_bool());
     weight.name == "lm_head.weight" && tied == Some(true)
 }

@@ -64,7 +64,7 @@ pub(super) const METHODS: [Method; 2] =
 pub(super) const KEY: &str = "quantization";
 
 /// Whether config.json has MLX's settings under its own key.
-pub(super) fn is_there(configs: Configs<'_>) -> bool {
+pub(super) fn is_there(configs: &Configs<'_>) -> bool {
     let mut settings = configs.models().into_iter().filter_map(|model| model.get(KEY));
     settings.any(|settings| settings.get("group_size").is_some())
 }

@@ -52,7 +52,7 @@ impl Scheme for Mx {
         quantizers: &[&encode::GptOss],
     }
 
-    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+    fn implied_method(&self, configs: &Configs<'_>) -> Option<(Sign, &'static str)> {
         modelopt::implied_method(configs)
     }
 
@@ -61,7 +61,7 @@ impl Scheme for Mx {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        if evidence.belongs_to_another(self) {
+        if evidence.belongs_to_another(self.name()) {
             return;
         }
         let is_quarks = evidence.method() == Some(packed::QUARK);

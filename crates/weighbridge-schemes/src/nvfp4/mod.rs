@@ -73,7 +73,7 @@ impl Scheme for Nvfp4 {
         quantizers: &[&encode::ModelOpt],
     }
 
-    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+    fn implied_method(&self, configs: &Configs<'_>) -> Option<(Sign, &'static str)> {
         modelopt::implied_method(configs)
     }
 
@@ -82,7 +82,7 @@ impl Scheme for Nvfp4 {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        if evidence.belongs_to_another(self) {
+        if evidence.belongs_to_another(self.name()) {
             return;
         }
         let files = Files::of(evidence);
@@ -180,12 +180,11 @@ fn understood(
     refuse_factored(parts).map_err(undecodable)?;
     let sides = Sides::of(found).map_err(undecodable)?;
     let layout = layout::decide(evidence, files, found, &sides)?;
-    let sides = sides.trimmed(evidence, found, layout).map_err(undecodable)?;
-    let native = match layout.is_comfy() {
-        true => DType::BF16,
-        false => evidence.model_dtype().unwrap_or(DType::BF16),
-    };
-    Ok((layout, sides, native))
+    if layout.is_comfy() {
+        let sides = sides.trimmed(evidence, found).map_err(undecodable)?;
+        return Ok((layout, sides, DType::BF16));
+    }
+    Ok((layout, sides, evidence.model_dtype().unwrap_or(DType::BF16)))
 }
 
 /// Weights that are one factor of several.

@@ -2,7 +2,6 @@
 
 use serde_json::Value as Json;
 
-use super::layout::Layout;
 use super::{Candidate, GROUP};
 use crate::arithmetic::swizzle;
 use crate::catalog::{Shape, TensorInfo, element_count};
@@ -88,14 +87,13 @@ impl Sides {
         self.matrices.is_none() && rows == self.rows.next_multiple_of(swizzle::ROWS) && fits
     }
 
-    /// The sides without padding, where the layout leaves them to the model.
+    /// The sides without padding, which the layout leaves to the model.
     pub(super) fn trimmed(
         mut self,
         evidence: &Evidence<'_>,
         found: &Candidate<'_>,
-        layout: Layout,
     ) -> Result<Self, String> {
-        if layout.is_comfy() && self.matrices.is_none() {
+        if self.matrices.is_none() {
             (self.rows, self.columns) = true_sides(evidence, found, (self.rows, self.columns))?;
         }
         Ok(self)

@@ -12,7 +12,7 @@ use crate::arithmetic::decode_again::Coded;
 use crate::arithmetic::matrix::{self, Arithmetic, Factor, Packing};
 use crate::arithmetic::precision::{Precision, width};
 use crate::compressed::layout::Kind;
-use crate::compressed::module::codes;
+use crate::compressed::recipe::codes;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{

@@ -30,18 +30,18 @@ pub(crate) const TRACES: Traces = Traces {
 };
 
 /// Its file implies it, whether it is named there or not.
-pub(crate) fn implied_method(configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+pub(crate) fn implied_method(configs: &Configs<'_>) -> Option<(Sign, &'static str)> {
     configs.file(FILE.name).map(|_| (Sign::File, METHOD.name))
 }
 
 /// The settings in its own file.
-pub(crate) fn settings<'a>(configs: Configs<'a>) -> Option<&'a Json> {
+pub(crate) fn settings<'a>(configs: &Configs<'a>) -> Option<&'a Json> {
     configs.file(FILE.name)?.get("quantization")
 }
 
 /// Whether an algorithm is named, for the model or for a layer of it, that leaves the activations of
 /// four-bit weights alone.
-pub(crate) fn keeps_activations(configs: Configs<'_>) -> bool {
+pub(crate) fn keeps_activations(configs: &Configs<'_>) -> bool {
     fn names(json: &Json) -> bool {
         match json {
             Json::Object(members) => members.iter().any(|(key, value)| {

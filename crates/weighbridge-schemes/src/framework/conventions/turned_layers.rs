@@ -11,7 +11,7 @@ use crate::text::escaped;
 const FAMILIES: &[&str] = &["gpt2", "openai-gpt", "imagegpt", "decision_transformer"];
 
 /// An error for a model of such a family, which this library would store in fewer bits.
-pub(crate) fn refuse(configs: Configs<'_>, library: &str) -> Result<()> {
+pub(crate) fn refuse(configs: &Configs<'_>, library: &str) -> Result<()> {
     let named = configs.models().into_iter().filter_map(|model| model.get("model_type")?.as_str());
     match named.into_iter().find(|name| FAMILIES.contains(name)) {
         None => Ok(()),

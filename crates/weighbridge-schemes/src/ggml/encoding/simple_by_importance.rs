@@ -1,10 +1,9 @@
 //! The encodings of `simple.rs` where importance is known, sixteen blocks at a time.
 
 use super::simple::{Kind, Simple, define_weighted, put_scales, trials};
-use super::simple_in_lanes::bytes;
 use crate::ggml::kernel::Rows;
 use crate::ggml::search::side_by_side::{
-    GROUPS, SmallBatch, SmallBatches, important, lanes, pair, sixteen, turned,
+    GROUPS, SmallBatch, SmallBatches, bytes, important, lanes, pair, sixteen, turned,
 };
 use crate::ggml::search::{minimum, signed, squares};
 use crate::simd::Isa;

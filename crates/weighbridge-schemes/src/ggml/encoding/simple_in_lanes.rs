@@ -5,8 +5,8 @@ use half::f16;
 use super::simple::{Kind, Simple, define, define_bytes};
 use super::simple_by_importance::encode_by_importance;
 use crate::ggml::kernel::{Encodes, Rows};
+use crate::ggml::search::side_by_side::bytes;
 use crate::ggml::search::{farthest, half};
-use crate::ggml::simple::Q8_0;
 use crate::simd::Isa;
 use crate::simd::vector::{Choice, LANES, Mask, Parallel, Vector};
 
@@ -80,20 +80,6 @@ fn inverses<V: Vector>(scales: V) -> [f32; LANES] {
     zero.or(scales.same(1.0) / scales, scales.equals(zero)).lanes()
 }
 
-/// The lowest bytes of what `scaled` makes of 32 numbers.
-#[inline(always)]
-pub(super) fn bytes<I: Isa>(
-    isa: I,
-    values: &[f32; 32],
-    scaled: impl Fn(I::Vector) -> I::Vector,
-) -> [u8; 32] {
-    let mut all = [isa.splat(0.0); 4];
-    for (to, eight) in all.iter_mut().zip(values.as_chunks().0) {
-        *to = scaled(isa.load(eight));
-    }
-    I::Vector::low_bytes(all)
-}
-
 /// Cuts codes, which are signed for that.
 #[inline(always)]
 fn cut(codes: [u8; 32], most: i8) -> [u8; 32] {
@@ -161,7 +147,10 @@ fn encode_minimum<I: Isa, T: Simple<BYTES>, const BYTES: usize>(
     }
 }
 
-impl Encodes<Self, 34, 32> for Q8_0 {
+/// How signed bytes behind a scale are encoded.
+pub(in crate::ggml) struct ScaledBytes;
+
+impl<T> Encodes<T, 34, 32> for ScaledBytes {
     #[cfg(test)]
     fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 34]]) {
         define_bytes(row, out);

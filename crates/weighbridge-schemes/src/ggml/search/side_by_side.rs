@@ -197,3 +197,17 @@ pub(in crate::ggml) fn lanes<V: Vector>(pair: Pair<V>) -> [f32; GROUPS] {
     second.copy_from_slice(&pair.1.lanes());
     all
 }
+
+/// The lowest bytes of what `scaled` makes of 32 numbers.
+#[inline(always)]
+pub(in crate::ggml) fn bytes<I: Isa>(
+    isa: I,
+    values: &[f32; 32],
+    scaled: impl Fn(I::Vector) -> I::Vector,
+) -> [u8; 32] {
+    let mut all = [isa.splat(0.0); 4];
+    for (to, eight) in all.iter_mut().zip(values.as_chunks().0) {
+        *to = scaled(isa.load(eight));
+    }
+    I::Vector::low_bytes(all)
+}

@@ -1,0 +1,255 @@
+//! From one module's tensors and one group's arguments to a layout, or to why they do not fit.
+
+use super::beside::check_global;
+use super::config::{Strategy, Writer};
+use super::factors::PackedZeros;
+use super::layout::{Cells, Columns, Kind, Layout, ZeroKind};
+use super::module::{Attempt, Checked};
+use crate::arithmetic::matrix::Packing;
+use crate::catalog::{Shape, TensorInfo};
+use crate::dtype::DType;
+use crate::framework::parts::described;
+
+impl Attempt<'_, '_, '_> {
+    /// `weight_packed` of 32-bit words: integers of one to eight bits.
+    pub(super) fn packed_integers(&self) -> Checked<Layout> {
+        self.refuse_float()?;
+        let packed = self.module.codes.1;
+        refuse_if!(
+            !(2..=3).contains(&packed.shape.len()),
+            "weight_packed is {}, two or three dimensions are expected",
+            described(packed)
+        );
+        let bits = self.args.bits.unwrap_or(0);
+        refuse_if!(
+            !(1..=8).contains(&bits),
+            "the config says {bits} bits, one to eight can be packed"
+        );
+        let (shape, stated) = self.shape(bits)?;
+        let (columns, words) = (shape[shape.len() - 1], packed.shape[shape.len() - 1]);
+        let cells = self.cells(&shape)?;
+        let stream = self.is_stream(bits, words, &shape)?;
+        let packing = match bits {
+            4 => Packing::LowNibbles,
+            8 => Packing::Bytes,
+            bits if stream || 32 % bits == 0 => Packing::Stream(bits),
+            bits => Packing::Words(bits),
+        };
+        let scale = self.float_scale()?;
+        Ok(Layout {
+            codes: Kind::Packed(bits, packing),
+            row_bytes: words * 4,
+            zero: self.zeros(bits, stream, &shape)?,
+            order: self.order(cells, columns)?,
+            stated,
+            cells,
+            scale,
+            native: scale,
+            shape,
+        })
+    }
+
+    /// The weight's shape; with the type of `weight_shape` where that was not needed for it. Groups
+    /// tell how many columns there are, if there is more than one: no column is outside of them.
+    fn shape(&self, bits: u32) -> Checked<(Shape, Option<DType>)> {
+        let Self { module, args, .. } = *self;
+        let (packed, scale) = (module.codes.1, module.scale()?);
+        let sides = packed.shape.len();
+        let dtype = module.shape_type(sides)?;
+        let (rows, words) = (&packed.shape[..sides - 1], packed.shape[sides - 1]);
+        if let (Some(Strategy::Group(group)), Some(&cells @ 2..)) =
+            (args.strategy, scale.shape.last())
+        {
+            let columns =
+                cells.checked_mul(group).filter(|columns| columns.checked_mul(8).is_some());
+            let columns = columns.ok_or("weight_scale is too large")?;
+            let [stream, whole] =
+                [true, false].map(|stream| PackedZeros::words_for(columns, bits, stream));
+            refuse_if!(
+                ![stream, whole].contains(&words) || rows.contains(&0),
+                "weight_scale is {}, which makes {columns} columns in groups of {group}; with {bits} \
+             bits these take {stream} words (before 0.18: {whole}), weight_packed is {}",
+                described(scale),
+                described(packed)
+            );
+            return Ok((rows.iter().copied().chain([columns]).collect(), Some(dtype)));
+        }
+        let shape = module.logical_shape()?;
+        match shape.split_last() {
+            Some((&columns, sides)) if sides == rows && words.checked_mul(32) >= Some(columns) => {
+                Ok((shape, None))
+            }
+            _ => Err(format!(
+                "weight_shape says {shape:?}, which weight_packed {} cannot hold",
+                described(packed)
+            )),
+        }
+    }
+
+    /// Whether codes cross words. The packed widths tell, of the weight or of its zero points; where
+    /// both packings come to the same widths and differ all the same, the version does.
+    fn is_stream(&self, bits: u32, words: u64, shape: &[u64]) -> Checked<bool> {
+        let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
+        let zeros = self.module.zero.filter(|(_, zero)| zero.stored == DType::I32.into());
+        let codes_fit = |stream: bool| PackedZeros::words_for(columns, bits, stream) == words;
+        let fits = |stream: bool| {
+            let expected = PackedZeros::words_for(rows, bits, stream);
+            let stored = |zero: &TensorInfo| zero.shape.iter().rev().nth(1).copied();
+            codes_fit(stream) && zeros.is_none_or(|(_, zero)| stored(zero) == Some(expected))
+        };
+        let per_word = u64::from(32 / bits);
+        let alike = columns <= per_word && (zeros.is_none() || rows <= per_word);
+        match (fits(false), fits(true)) {
+            (true, true) if 32 % bits == 0 || alike => Ok(true),
+            (true, true) => match self.writer {
+                Writer::Early | Writer::Words => Ok(false),
+                Writer::Stream => Ok(true),
+                Writer::Unknown => Err(format!(
+                    "{columns} columns of {bits} bits take {words} words in both packings, and the \
+                 config names no version that tells which (before 0.18: whole codes in a word; \
+                 since: a stream of bits); put the writer's `version` into the config"
+                )),
+            },
+            (words_fit, stream_fits) if words_fit != stream_fits => Ok(stream_fits),
+            // Then it is the zero points that do not fit, which is reported with them.
+            _ if codes_fit(true) || codes_fit(false) => Ok(codes_fit(true)),
+            _ => Err(format!(
+                "{columns} columns of {bits} bits take {} words (before 0.18: {}), weight_packed has \
+             {words}{}",
+                PackedZeros::words_for(columns, bits, true),
+                PackedZeros::words_for(columns, bits, false),
+                if self.args.bits.is_some() { "" } else { " and no config says how many bits" },
+            )),
+        }
+    }
+
+    /// `weight` of signed bytes or small floats.
+    pub(super) fn bytes(&self) -> Checked<Layout> {
+        let weight = self.module.codes.1;
+        let codes = match weight.stored.element() {
+            Some(DType::I8) => {
+                self.refuse_float()?;
+                Kind::Byte
+            }
+            Some(
+                dtype @ (DType::F8_E4M3 | DType::F8_E5M2 | DType::F8_E4M3FNUZ | DType::F8_E5M2FNUZ),
+            ) => match self.args.float {
+                Some(false) => refuse!("the config says integers, but weight is {}", dtype.name()),
+                _ => Kind::Float(dtype),
+            },
+            _ => refuse!("weight is {}, I8 or an FP8 type is expected", described(weight)),
+        };
+        let shape = weight.shape.clone();
+        if !(2..=3).contains(&shape.len()) || shape.contains(&0) {
+            return Err(format!(
+                "weight has shape {shape:?}, two or three sizes above 0 are expected"
+            ));
+        }
+        let cells = self.cells(&shape)?;
+        let columns = shape[shape.len() - 1];
+        let (scale, native) = match (codes, self.module.scale()?.stored.element()) {
+            (Kind::Float(_), Some(DType::U8 | DType::F8_E8M0)) => (DType::F8_E8M0, DType::BF16),
+            _ => (self.float_scale()?, self.float_scale()?),
+        };
+        Ok(Layout {
+            codes,
+            row_bytes: columns,
+            zero: self.zeros(8, true, &shape)?,
+            order: self.order(cells, columns)?,
+            stated: None,
+            cells,
+            scale,
+            native,
+            shape,
+        })
+    }
+
+    /// `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with exponents
+    /// as scales, or six-bit floats.
+    pub(super) fn packed_floats(&self) -> Checked<Layout> {
+        let Self { module, args, .. } = *self;
+        refuse_if!(
+            args.float == Some(false),
+            "the config says integers, but weight_packed holds bytes, as floats do"
+        );
+        let (packed, scale) = (module.codes.1, module.scale()?);
+        let (&[rows, width], &[scale_rows, cells]) = (&packed.shape[..], &scale.shape[..]) else {
+            refuse!(
+                "weight_packed is {}, weight_scale is {}: two dimensions each are expected",
+                described(packed),
+                described(scale)
+            )
+        };
+        let (codes, group, columns) = match (scale.stored.element(), module.global) {
+            (Some(DType::F8_E4M3), Some((_, global))) => {
+                check_global(global)?;
+                (Kind::E2m1 { global: true }, 16, width.checked_mul(2))
+            }
+            (Some(DType::F8_E4M3), None) => refuse!("its `weight_global_scale` is missing"),
+            (Some(DType::U8 | DType::F8_E8M0), None) => {
+                match cells.checked_mul(24) == Some(width) {
+                    true => (Kind::E2m3, 32, cells.checked_mul(32)),
+                    false => (Kind::E2m1 { global: false }, 32, width.checked_mul(2)),
+                }
+            }
+            _ => refuse!(
+                "weight_scale is {}, expected F8_E4M3 with a weight_global_scale, or exponents in U8 \
+             without",
+                described(scale)
+            ),
+        };
+        let bits = if codes == Kind::E2m3 { 6 } else { 4 };
+        refuse_if!(
+            args.bits.is_some_and(|said| said != bits),
+            "the config says {} bits, but the shapes say {bits}",
+            args.bits.unwrap_or(0)
+        );
+        let group = match args.strategy {
+            Some(Strategy::Group(group)) => group,
+            None => group,
+            Some(other) => refuse!("the config says {other} for packed floats"),
+        };
+        let columns = columns.ok_or("weight_packed is too large")?;
+        refuse_if!(
+            group != 32 && module.global.is_none(),
+            "the config says groups of {group}, exponents as scales go with groups of 32; bytes that \
+         are no exponents (E5M3) cannot be decoded by this version"
+        );
+        refuse_if!(
+            rows == 0
+                || columns == 0
+                || scale_rows != rows
+                || cells.checked_mul(group) != Some(columns),
+            "weight_scale is {}, expected [{rows}, {}] for groups of {group}",
+            described(scale),
+            columns / group
+        );
+        refuse_if!(
+            module.zero.is_some() || module.order.is_some(),
+            "zero points or an order of columns are not defined for packed floats"
+        );
+        Ok(Layout {
+            shape: [rows, columns].into_iter().collect(),
+            codes,
+            row_bytes: width,
+            cells: Cells::Rows { group, cells },
+            scale: if bits == 4 && module.global.is_some() {
+                DType::F8_E4M3
+            } else {
+                DType::F8_E8M0
+            },
+            zero: ZeroKind::None,
+            order: Columns::InOrder,
+            stated: None,
+            native: DType::BF16,
+        })
+    }
+
+    fn refuse_float(&self) -> Checked<()> {
+        refuse_if!(
+            self.args.float == Some(true),
+            "the config says floats, but the tensors hold integers"
+        );
+        Ok(())
+    }
+}
