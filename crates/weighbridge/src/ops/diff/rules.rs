@@ -26,8 +26,11 @@ pub enum Metric {
     InfB,
 }
 
+/// Reads a figure of a pair.
+type FigureOf = fn(&DiffTensor) -> Option<f64>;
+
 /// Every metric with its name.
-const METRICS: [(Metric, &str, fn(&DiffTensor) -> Option<f64>); 11] = [
+const METRICS: [(Metric, &str, FigureOf); 11] = [
     (Metric::Cosine, "cosine", |tensor| tensor.cosine),
     (Metric::MaxAbs, "max_abs", |tensor| tensor.max_abs),
     (Metric::MeanAbs, "mean_abs", |tensor| tensor.mean_abs),
