@@ -117,7 +117,7 @@ impl Levels<'_> {
     }
 
     /// How many candidates lie outside the bounds that [`fill`](Self::fill) would give. To be
-    /// called within a [`Task`].
+    /// called within a [`Task`](crate::simd::Task).
     #[inline(always)]
     pub fn count_outside(&self, isa: impl Isa, candidates: Candidates<'_>) -> u32 {
         if self.hold_all(isa, candidates) { 0 } else { self.count_in_full(candidates) }
