@@ -73,6 +73,9 @@ impl<'s> Registry<'s> {
     /// The method that configs name or, where they name none, that the surest sign implies.
     #[must_use]
     pub fn method_of(self, configs: &[Config]) -> Option<String> {
+        if configs.is_empty() {
+            return None;
+        }
         let configs = &Configs::new(configs, self);
         let implied = || {
             let signs = self.iter().filter_map(|scheme| scheme.implied_method(configs));
