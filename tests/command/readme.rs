@@ -1,7 +1,7 @@
 //! The README as a newcomer tries it: every `console` block is run, in order, where `samples` and
 //! `tests` lie, and must show what it shows. Its Rust is the example `tour`, its picture a real run.
-//! Blocks in the pages of the guide are run too, where they are about the samples; the others show
-//! what a transcript shows.
+//! Blocks in the pages of the guide are run too. One that cannot run, because its names are
+//! placeholders or its server is another one, is marked with a comment; a transcript shows its output.
 //!
 //! `BLESS=1 cargo test -p weigh --test command readme` writes what is shown now.
 
@@ -58,18 +58,14 @@ fn blocks() -> Result<(), Failed> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
 }
 
-/// A page with what its commands show now. Where names stand for files that nobody has, a transcript
-/// must show the same.
+/// A page with what its commands show now, in order. A transcript must show what a marked block shows.
 fn page(path: &Path, written: &str, transcripts: &str) -> Result<String, Failed> {
     let scratch = scratch()?;
     let mut parts = written.split("```console\n");
     let mut found = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (block, rest) = part.split_once("```").ok_or("a block has no end")?;
-        let can_run = path.ends_with("README.md")
-            || ["samples/", "tests/files/", "$ weigh errors "]
-                .iter()
-                .any(|place| block.contains(place));
+        let can_run = !is_marked(&found);
         let shown = if can_run { replay(block, scratch.path())? } else { block.to_owned() };
         if !can_run && !transcripts.contains(&timeless(&output_of(block))) {
             return Err(format!("{}: no transcript shows this:\n{block}", path.display()).into());
@@ -79,6 +75,11 @@ fn page(path: &Path, written: &str, transcripts: &str) -> Result<String, Failed>
         found += &format!("```console\n{block}```{rest}");
     }
     Ok(found)
+}
+
+/// Whether the text before a block ends with the comment that it is not run.
+fn is_marked(before: &str) -> bool {
+    before.trim_end().lines().last().is_some_and(|line| line.starts_with("<!-- not run: "))
 }
 
 fn output_of(block: &str) -> String {
@@ -161,9 +162,10 @@ fn rust() -> Result<(), Failed> {
     let blocks: Vec<&str> =
         readme.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     // The tests call its `main`.
-    match blocks == [example.replace("pub fn main", "fn main")] {
-        true => Ok(()),
-        false => Err("the README's Rust is not examples/tour.rs".into()),
+    if blocks == [example.replace("pub fn main", "fn main")] {
+        Ok(())
+    } else {
+        Err("the README's Rust is not examples/tour.rs".into())
     }
 }
 
@@ -174,9 +176,10 @@ fn example() -> Result<(), Failed> {
         .current_dir(scratch.path())
         .output()?;
     let shown = String::from_utf8_lossy(&output.stdout);
-    match output.status.success() && shown.contains("8192 numbers") {
-        true => Ok(()),
-        false => Err(format!("{shown}{}", String::from_utf8_lossy(&output.stderr)).into()),
+    if output.status.success() && shown.contains("8192 numbers") {
+        Ok(())
+    } else {
+        Err(format!("{shown}{}", String::from_utf8_lossy(&output.stderr)).into())
     }
 }
 
