@@ -113,7 +113,10 @@ impl Model {
         let model = self.handle.get().map_err(|error| errors::exception(py, &error))?;
         match model.weight(name) {
             Ok(weight) => Ok(Weight::new(self.handle.clone(), &weight)),
-            Err(error) => Err(errors::no_such_tensor(py, &error)),
+            Err(missing) => {
+                let error = py.detach(|| with_close_names(&model, name, missing));
+                Err(errors::no_such_tensor(py, &error))
+            }
         }
     }
 
@@ -165,6 +168,17 @@ impl Model {
     fn files(&self) -> Vec<FileState> {
         self.files.clone()
     }
+}
+
+/// The error for a missing weight, with the names that may be meant.
+fn with_close_names(model: &weighbridge::Model, name: &str, missing: Error) -> Error {
+    let hint = match model.find(name) {
+        Ok(weight) => format!("did you mean {}?", weight.name()),
+        Err(error) if error.message() == missing.message() => return error,
+        // Several names end with it, and the message lists them.
+        Err(error) => format!("use a full name: {}", error.message()),
+    };
+    Error::usage(missing.message()).in_tensor(name).in_file(model.path()).hint(hint)
 }
 
 /// Where each key of the metadata is: the file, and the entry in it. The first file counts.
