@@ -36,7 +36,9 @@ mod _weighbridge {
     #[pymodule_export]
     use crate::tensor::Tensor;
     #[pymodule_export]
-    use crate::verbs::{convert, dequantize, diff, quantize, quantizers, verify};
+    use crate::verbs::{
+        convert, dequantize, diff, hash, quantize, quantizers, show, stats, verify,
+    };
     #[pymodule_export]
     use crate::weight::{Weight, read_many};
 

@@ -10,7 +10,8 @@ use pyo3::types::PyDict;
 use regex::{Regex, RegexBuilder};
 use weighbridge::catalog::Value;
 use weighbridge::ops::{
-    ConvertOptions, DiffOptions, FailOver, Names, OutputType, QuantizeOptions, Values, Work,
+    ConvertOptions, DiffOptions, FailOver, HashOptions, Names, OutputType, QuantizeOptions,
+    ShowOptions, Slice, StatsOptions, Values, Work,
 };
 use weighbridge::{DType, Select};
 
@@ -124,6 +125,10 @@ impl Entry {
 /// The arguments of a verb by their names.
 pub(crate) struct Asked<'py>(Bound<'py, PyDict>);
 
+/// The types that weights can be converted to.
+const FLOATS: [(&str, DType); 3] =
+    [("f32", DType::F32), ("bf16", DType::BF16), ("f16", DType::F16)];
+
 /// Sets options by arguments: the name of each, the builder's method, and how its value is taken.
 macro_rules! set {
     ($asked:ident, $options:ident, $($name:literal => $method:ident($take:ident)),+ $(,)?) => {
@@ -224,6 +229,17 @@ impl<'py> Asked<'py> {
         rule.map_err(|error| errors::exception(self.py(), &error))
     }
 
+    fn slice(&self, name: &str) -> PyResult<Option<Slice>> {
+        let slice = self.text(name)?.map(|slice| slice.parse()).transpose();
+        slice.map_err(|error: weighbridge::Error| {
+            errors::usage(self.py(), &format!("{name}: {}", error.message()), None)
+        })
+    }
+
+    fn float(&self, name: &str) -> PyResult<Option<DType>> {
+        self.text(name)?.map(|text| self.one_of(name, &text.to_lowercase(), &FLOATS)).transpose()
+    }
+
     /// What a word stands for. Types may also be called as numpy does.
     fn one_of<T: Clone>(&self, what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
         let short = word.replace("float", "f");
@@ -269,10 +285,9 @@ impl<'py> Asked<'py> {
             "max_output" => max_output(size),
         );
         let py = self.py();
-        let floats = [("f32", DType::F32), ("bf16", DType::BF16), ("f16", DType::F16)];
         for (text, name) in self.rules("cast")? {
             let matches = expression(py, &text)?;
-            let dtype = self.one_of("the type", &name.to_lowercase(), &floats)?;
+            let dtype = self.one_of("the type", &name.to_lowercase(), &FLOATS)?;
             options = options.cast(move |weight| matches.is_match(weight), dtype);
         }
         for (text, to) in self.rules("rename")? {
@@ -346,6 +361,35 @@ impl<'py> Asked<'py> {
             options = options
                 .transpose(move |name| transposed.iter().any(|matches| matches.is_match(name)));
         }
+        Ok(options)
+    }
+
+    /// Which weights are measured.
+    pub(crate) fn measuring(&self) -> PyResult<StatsOptions> {
+        let mut options = StatsOptions::default().select(self.select()?);
+        set!(self, options, "skip_unreadable" => skip_unreadable(take));
+        Ok(options)
+    }
+
+    /// What is hashed.
+    pub(crate) fn hashing(&self) -> PyResult<HashOptions> {
+        let mut options = HashOptions::default().select(self.select()?);
+        set!(self, options,
+            "values" => values(take),
+            "tensors" => tensors(take),
+            "skip_unreadable" => skip_unreadable(take),
+        );
+        Ok(options)
+    }
+
+    /// Which values of a weight are read, and their type.
+    pub(crate) fn showing(&self) -> PyResult<ShowOptions> {
+        let mut options = ShowOptions::default();
+        set!(self, options,
+            "rows" => rows(slice),
+            "cols" => columns(slice),
+            "dtype" => dtype(float),
+        );
         Ok(options)
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde::Serialize;
-use weighbridge::ops;
+use weighbridge::ops::{self, Figures, Window};
 use weighbridge::{Error, Result};
 
 use crate::errors;
@@ -146,4 +146,80 @@ pub(crate) fn diff(
     let (options, limits) = (asked.comparing()?, asked.limits()?);
     asked.finish()?;
     patiently(py, progress, |work| text(ops::diff(&a, &b, &options.work(&limits(work)))?))
+}
+
+/// Measures the values of every weight.
+#[pyfunction]
+pub(crate) fn stats(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    asked: Asked<'_>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let model = opened(py, model)?;
+    let (options, limits) = (asked.measuring()?, asked.limits()?);
+    asked.finish()?;
+    patiently(py, progress, |work| text(ops::stats(&model, &options.work(&limits(work)))?))
+}
+
+/// Hashes a model.
+#[pyfunction]
+pub(crate) fn hash(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    asked: Asked<'_>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let model = opened(py, model)?;
+    let (options, limits) = (asked.hashing()?, asked.limits()?);
+    asked.finish()?;
+    patiently(py, progress, |work| text(ops::hash(&model, &options.work(&limits(work)))?))
+}
+
+/// The report of `weigh show --json`. The command keeps its own type for it; a test compares the two.
+#[derive(Serialize)]
+struct ShowReport<'a, V: Serialize> {
+    path: String,
+    name: &'a str,
+    shape: &'a [u64],
+    scheme: &'static str,
+    variant: &'a str,
+    dtype: String,
+    rows: [u64; 2],
+    cols: [u64; 2],
+    values: V,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<Figures>,
+}
+
+/// Reads some values of one weight.
+#[pyfunction]
+pub(crate) fn show(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    name: &str,
+    stats: bool,
+    asked: Asked<'_>,
+) -> PyResult<String> {
+    let model = opened(py, model)?;
+    let options = asked.showing()?;
+    asked.finish()?;
+    let weight = model.find(name).map_err(|error| errors::no_such_tensor(py, &error))?;
+    patiently(py, None, |work| {
+        let window = Window::of(&weight, &options)?;
+        let numbers = window.numbers()?;
+        let ends = |range: std::ops::Range<u64>| [range.start, range.end];
+        text(ShowReport {
+            path: weight.model_path().to_string_lossy().into_owned(),
+            name: weight.name(),
+            shape: weight.shape(),
+            scheme: weight.scheme(),
+            variant: weight.variant(),
+            dtype: window.dtype().to_string(),
+            rows: ends(window.rows()),
+            cols: ends(window.columns()),
+            values: numbers.nested(window.shape()),
+            stats: stats.then(|| window.figures(work)).transpose()?,
+        })
+    })
 }

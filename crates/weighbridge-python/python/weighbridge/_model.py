@@ -8,17 +8,20 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast, overload
 
 from . import _html
 from . import _weighbridge as native
 from ._arrays import PACKED, DTypeLike, bytes_of, dtype_name, empty, numpy_dtype
 from ._errors import MalformedError, NoSuchTensorError, UnsupportedError, UsageError
+from ._progress import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ._reports import InspectProblem, InspectReport
+
+_Default = TypeVar("_Default")
 
 #: How a model was opened: its path or address, and the options.
 Opened = tuple[str, dict[str, Any]]
@@ -142,6 +145,35 @@ class Model(Mapping[str, "Weight"]):
         if _is_no_text(name):
             raise NoSuchTensorError(f"{self.path}: no weight can be named {name!r}")
         return Weight(self, self._native.weight(name))
+
+    @overload
+    def get(self, name: str, /) -> Weight | None: ...
+    @overload
+    def get(self, name: str, /, default: _Default) -> Weight | _Default: ...
+    def get(self, name: str, /, default: Any = None) -> Any:
+        """The weight of that name, or `default`."""
+        # Without the search for close names that an error makes.
+        return self[name] if name in self else default
+
+    def state_dict(
+        self,
+        *,
+        dtype: DTypeLike = None,
+        names: Iterable[str] | None = None,
+        device: str | int = "cpu",
+        progress: Progress = None,
+    ) -> dict[str, Any]:
+        """Decodes all weights, or those in `names`, to torch tensors for `load_state_dict`.
+
+        Each tensor has the weight's own type. `dtype` converts floating-point weights.
+        """
+        from .torch import tensors_of
+
+        return tensors_of(self, dtype, progress, names, device)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """The names that IPython and Jupyter complete after `model["`."""
+        return [] if self.closed else list(self)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and not _is_no_text(name) and name in self._native
@@ -354,6 +386,14 @@ class Weight:
         No numpy is needed."""
         bounds = None if rows is None else self._bounds(rows)
         return self._native.tensor(self._wanted(dtype), bounds)
+
+    def torch(
+        self, dtype: DTypeLike = None, *, rows: slice | None = None, device: str | int = "cpu"
+    ) -> Any:
+        """Decodes the weight, or some rows, to a new torch tensor."""
+        from .torch import tensor_of
+
+        return tensor_of(self, dtype, rows, device)
 
     def view(self) -> native.Tensor:
         """Its bytes where they lie, read-only and without a copy. The weight must be plain, and the

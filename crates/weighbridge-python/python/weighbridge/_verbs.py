@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +18,15 @@ from ._open import ModelLike, Rules, StrPath, open, pairs
 from ._progress import Progress, shown
 
 if TYPE_CHECKING:
-    from ._reports import ConvertReport, DiffReport, InspectReport, VerifyReport
+    from ._reports import (
+        ConvertReport,
+        DiffReport,
+        HashReport,
+        InspectReport,
+        ShowReport,
+        StatsReport,
+        VerifyReport,
+    )
 
 OutputDType = Literal["auto", "native", "f32", "bf16", "f16", "keep"]
 Names = Literal["auto", "keep", "hf", "gguf"]
@@ -94,16 +103,29 @@ def _refuse_unfit(key: str, kind: object, value: object) -> None:
         raise UsageError(f"metadata {key!r}: {value!r} is no {kind}")
 
 
+def _slice(given: slice | str, name: str) -> str:
+    """A stretch of a dimension as the command writes it."""
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, slice):
+        raise TypeError(f"{name} is a slice or text like '0:4', not {given!r}")
+    if given.step not in (None, 1):
+        raise UsageError(f"{name} takes no step: the values are read in order")
+    ends = ["" if end is None else str(operator.index(end)) for end in (given.start, given.stop)]
+    return ":".join(ends)
+
+
 #: What makes an argument plain for the native part, which takes the others as they are.
 _PLAIN: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("cast", "map", "rename", "tensor_type"), pairs),
     **dict.fromkeys(("exclude", "include", "keep", "transpose"), lambda one, _: expressions(one)),
     **dict.fromkeys(("max_memory", "max_output", "max_shard_size", "target_size"), _size),
+    **dict.fromkeys(("cols", "rows"), _slice),
     "metadata": _entries,
     "threads": _threads,
 }
 #: Arguments that are no options.
-_OTHERS = ("a", "against", "b", "dequantized", "output", "progress", "source")
+_OTHERS = ("a", "against", "b", "dequantized", "name", "output", "progress", "source", "stats")
 
 
 def _asked(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -372,6 +394,85 @@ def diff(
     is_chosen = bool(asked["include"] or asked["exclude"])
     if is_chosen and not (report["tensors"] or report["only_a"] or report["only_b"]):
         raise UsageError("include and exclude leave no weight to compare")
+    return report
+
+
+def stats(
+    source: Model | ModelLike,
+    *,
+    skip_unreadable: bool = False,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress = None,
+) -> StatsReport:
+    """Measures the values of every weight: mean, deviation, extremes, quantiles, and what looks
+    wrong. Returns the JSON report of `weigh stats`, with the most suspicious weights first.
+
+    >>> import weighbridge as wb
+    >>> report = wb.stats("samples/tiny-llama-gptq")
+    >>> report["weights"], report["nan"], report["infinite"]
+    (21, 0, 0)
+    """
+    asked = _asked(locals())
+    with _opened(source) as model, shown(progress, "measuring") as show:
+        report: StatsReport = json.loads(native.stats(model._native, asked, show))
+    return report
+
+
+def hash(
+    source: Model | ModelLike,
+    *,
+    values: bool = False,
+    tensors: bool = False,
+    skip_unreadable: bool = False,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress = None,
+) -> HashReport:
+    """Hashes a model with BLAKE3 and returns the JSON report of `weigh hash`.
+
+    By default it hashes the stored bytes. `values` hashes the decoded values as f32, so formats can
+    be compared. `tensors` lists the hash of every weight.
+
+    >>> import weighbridge as wb
+    >>> report = wb.hash("samples/tiny-llama-gptq", tensors=True)
+    >>> len(report["hash"]), len(report["tensors"])
+    (64, 21)
+    """
+    asked = _asked(locals())
+    with _opened(source) as model, shown(progress, "hashing") as show:
+        report: HashReport = json.loads(native.hash(model._native, asked, show))
+    return report
+
+
+def show(
+    source: Model | ModelLike,
+    name: str,
+    *,
+    rows: slice | str | None = None,
+    cols: slice | str | None = None,
+    dtype: Literal["f32", "bf16", "f16"] | None = None,
+    stats: bool = False,
+) -> ShowReport:
+    """Reads some values of one weight and returns the JSON report of `weigh show`.
+
+    `name` is the name of a weight, or a suffix that only one weight has. `rows` selects from the
+    first dimension and `cols` from the last: a slice, or text such as `"0:4"`. `stats` adds mean,
+    extremes and quantiles of the selected values.
+
+    >>> import weighbridge as wb
+    >>> wb.show("samples/tiny-llama-gptq", "model.norm.weight", rows=slice(0, 3), dtype="f32")["shape"]
+    [64]
+    """
+    asked = _asked(locals())
+    if not isinstance(name, str):
+        raise TypeError(f"name is the name of a weight, not {name!r}")
+    with _opened(source) as model:
+        report: ShowReport = json.loads(native.show(model._native, name, stats, asked))
     return report
 
 

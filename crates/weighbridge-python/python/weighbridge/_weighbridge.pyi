@@ -12,6 +12,7 @@ __all__ = [
     "convert",
     "dequantize",
     "diff",
+    "hash",
     "open_arrays",
     "open_buffer",
     "open_descriptor",
@@ -23,6 +24,8 @@ __all__ = [
     "quantizers",
     "read_many",
     "schemes",
+    "show",
+    "stats",
     "verify",
 ]
 
@@ -124,3 +127,6 @@ def verify(
     progress: _Progress,
 ) -> str: ...
 def diff(a: Model, b: Model, asked: _Asked, progress: _Progress) -> str: ...
+def stats(model: Model, asked: _Asked, progress: _Progress) -> str: ...
+def hash(model: Model, asked: _Asked, progress: _Progress) -> str: ...
+def show(model: Model, name: str, stats: bool, asked: _Asked) -> str: ...
