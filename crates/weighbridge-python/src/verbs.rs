@@ -1,4 +1,4 @@
-//! The verbs. Each gives the report that the command prints as JSON, as text.
+//! The verbs. Each returns the JSON report of the command as text.
 
 use std::path::PathBuf;
 
@@ -78,13 +78,13 @@ pub(crate) fn quantize(
     patiently(py, progress, |work| text(ops::quantize(&model, &options.work(&limits(work)), &how)?))
 }
 
-/// The types that models can be quantized to, with what each is.
+/// The types that models can be quantized to, with a description of each.
 #[pyfunction]
 pub(crate) fn quantizers() -> Vec<(&'static str, &'static str)> {
     ops::quantizers().collect()
 }
 
-/// A report with notes, of which the command has some.
+/// A report with the field for notes, which only the command fills.
 #[derive(Serialize)]
 struct WithNotes<T> {
     #[serde(flatten)]
@@ -92,7 +92,7 @@ struct WithNotes<T> {
     notes: [String; 0],
 }
 
-/// Compares an output with what its source gives.
+/// Recomputes an output from its source and compares the two.
 #[pyfunction]
 pub(crate) fn verify(
     py: Python<'_>,
@@ -109,9 +109,8 @@ pub(crate) fn verify(
     let (options, limits) = (asked.converting(target)?, asked.limits()?);
     let how = if asked.is_quantized()? { Some(asked.quantizing()?) } else { None };
     if let Some(name) = asked.rest()? {
-        let why =
-            format!("{name} is about quantizing, and nothing says that the output was quantized");
-        let hint = "type, target_bpw or target_size says what it was quantized to";
+        let why = format!("{name} applies to quantized outputs, but no target type is given");
+        let hint = "pass the type, target_bpw or target_size that the output was quantized to";
         return Err(errors::usage(py, &why, Some(hint)));
     }
     patiently(py, progress, |work| {
@@ -122,9 +121,10 @@ pub(crate) fn verify(
             }
             ([output], [model], None) if !is_pipeline => {
                 let was_decoded = dequantized || ops::was_dequantized(output, model);
-                match was_decoded && !is_moved {
-                    true => ops::verify_dequantized(output, model, &options)?,
-                    false => ops::verify(output, model, &options)?,
+                if was_decoded && !is_moved {
+                    ops::verify_dequantized(output, model, &options)?
+                } else {
+                    ops::verify(output, model, &options)?
                 }
             }
             (outputs, models, _) => ops::verify_pipeline(outputs, models, &options)?,

@@ -107,7 +107,7 @@ def test_close_names(tiny: wb.Model) -> None:
     assert hint("norm.weight") == "did you mean model.norm.weight?"
     assert "q_proj.weight" in hint("proj.weight") and hint("proj.weight").startswith("use a full name")
     assert GPTQ in hint(GPTQ.replace("up_proj", "upproj"))
-    assert hint("zzz") == hint("") == "list(model) has the names"
+    assert hint("zzz") == hint("") == "list(model) returns all names"
     assert tiny.get("norm.weight") is None and tiny.get("norm.weight", default=3) == 3
     assert tiny.get(GPTQ) is not None and "norm.weight" not in tiny
 
@@ -206,7 +206,7 @@ def test_directories_without_a_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", [None, 3, 1.5, [], {}, object(), print])
 def test_what_is_no_model(source: Any) -> None:
-    with pytest.raises(TypeError, match="a model is a path"):
+    with pytest.raises(TypeError, match="use a path, an address, bytes"):
         wb.open(source)
 
 

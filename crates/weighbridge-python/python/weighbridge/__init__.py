@@ -5,11 +5,12 @@
     with wb.open("Qwen3-8B-GPTQ/") as model:
         weight = model["model.layers.0.mlp.up_proj.weight"]
         weight.shape, weight.dtype, weight.scheme
-        weight.numpy("f32")     # all of it, decoded
-        weight[128:256]         # these rows, and no others are read
+        weight.numpy("f32")     # the whole weight, decoded
+        weight[128:256]         # reads only these rows
 
-`convert`, `dequantize`, `quantize`, `verify` and `diff` are the verbs of the command `weigh`, which
-comes with the package. Nothing has to be installed beside it; arrays ask for numpy.
+`inspect`, `show`, `stats`, `convert`, `dequantize`, `quantize`, `diff`, `verify` and `hash` are the
+verbs of the command `weigh`, which is part of the package. It has no required dependencies; arrays
+need numpy.
 """
 
 from __future__ import annotations

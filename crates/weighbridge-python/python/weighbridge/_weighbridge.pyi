@@ -1,4 +1,4 @@
-"""The native part. Annotated Python wraps all of it; nothing here is promised."""
+"""The native part. Annotated Python wraps all of it; it is not part of the public API."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
@@ -79,7 +79,7 @@ class Weight:
 
 @final
 class Tensor:
-    """Decoded numbers in memory of their own: for DLPack, and as bytes for everybody."""
+    """Decoded values in their own memory, with DLPack and the buffer protocol."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
