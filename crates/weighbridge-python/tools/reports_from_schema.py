@@ -1,5 +1,5 @@
-"""Writes python/weighbridge/_reports.py: the reports of the verbs as typed dictionaries, from the
-schemas of the command's JSON. A test holds the file to it.
+"""Generates python/weighbridge/_reports.py, the typed dictionaries of the reports, from the JSON
+schemas of the command. A test checks that the file is up to date.
 
     python tools/reports_from_schema.py [--check]
 """
@@ -26,12 +26,12 @@ REPORTS = {
     "show.json": "ShowReport",
 }
 SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-# Lists of things that have a better name in the singular than what is left without the last letter.
+# Singular names of lists that do not end in a plural s.
 SINGULAR = {"dropped": "Dropped", "skipped": "Skipped", "tied": "Tied", "mismatched": "Mismatch"}
 
 
 class Writer:
-    """Turns schemas into classes, each after those that it needs."""
+    """Turns schemas into classes, each after its dependencies."""
 
     def __init__(self) -> None:
         self.classes: list[str] = []
@@ -133,7 +133,7 @@ def class_name(parent: str, field: str, about: dict[str, Any]) -> str:
 
 def class_text(name: str, about: str, fields: dict[str, tuple[str, str]]) -> str:
     if any(keyword.iskeyword(field) for field in fields):
-        # Such a name can stand in quotes only, and so does what it holds.
+        # A keyword can only be a quoted name, which needs the functional syntax.
         lines = [f"# {line}" for line in textwrap.wrap(about, 96)]
         lines += [f"{name} = TypedDict(", f'    "{name}",', "    {"]
         for field, (said, kind) in fields.items():
@@ -146,7 +146,7 @@ def class_text(name: str, about: str, fields: dict[str, tuple[str, str]]) -> str
 
 
 def sentence(schema: dict[str, Any]) -> str:
-    return str(schema.get("description") or schema.get("title") or "A part of a report.")
+    return str(schema.get("description") or schema.get("title") or "Part of a report.")
 
 
 def comment(text: str) -> list[str]:
@@ -158,8 +158,8 @@ def written() -> str:
     for file, name in REPORTS.items():
         writer.report(file, name)
     head = (
-        '"""The reports of the verbs, typed. Made from the schemas of the command\'s JSON by\n'
-        'tools/reports_from_schema.py; change those instead."""\n\n'
+        '"""The typed reports of the verbs. Generated from docs/schema by\n'
+        'tools/reports_from_schema.py; do not edit."""\n\n'
         "from __future__ import annotations\n\n"
         "from typing import Any, Literal, NotRequired, TypedDict\n\n\n"
     )
@@ -170,7 +170,7 @@ def written() -> str:
 def main() -> None:
     text = written()
     if "--check" in sys.argv:
-        sys.exit(0 if TARGET.read_text() == text else f"{TARGET.name} is not what the schemas say")
+        sys.exit(0 if TARGET.read_text() == text else f"{TARGET.name} is out of date: run {Path(__file__).name}")
     TARGET.write_text(text)
 
 

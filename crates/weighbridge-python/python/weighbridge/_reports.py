@@ -1,5 +1,5 @@
-"""The reports of the verbs, typed. Made from the schemas of the command's JSON by
-tools/reports_from_schema.py; change those instead."""
+"""The typed reports of the verbs. Generated from docs/schema by
+tools/reports_from_schema.py; do not edit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class InspectFile(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Where it is.
     path: str
@@ -16,7 +16,7 @@ class InspectFile(TypedDict):
 
 
 class InspectScheme(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: How they are stored: plain, gptq, ..
     scheme: str
@@ -47,7 +47,7 @@ class InspectDecodedBytes(TypedDict):
 
 
 class InspectDropped(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -56,7 +56,7 @@ class InspectDropped(TypedDict):
 
 
 class InspectProblem(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The tensor it is about; null if it is about the whole model.
     tensor: str | None
@@ -88,7 +88,7 @@ class InspectModule(TypedDict):
 
 
 class InspectTensorPart(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name in the file.
     name: str
@@ -107,7 +107,7 @@ class InspectTensorPart(TypedDict):
 
 
 class InspectTensor(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -180,7 +180,7 @@ class InspectReport(TypedDict):
 
 
 class ConvertFile(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Where it is.
     path: str
@@ -193,7 +193,7 @@ class ConvertFile(TypedDict):
 
 
 class ConvertConversion(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: How they were stored; stored for what was kept as it is.
     scheme: str
@@ -212,7 +212,7 @@ class ConvertConversion(TypedDict):
 
 
 class ConvertReasons(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -221,7 +221,7 @@ class ConvertReasons(TypedDict):
 
 
 class ConvertTied(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The name that is not written.
     name: str
@@ -230,7 +230,7 @@ class ConvertTied(TypedDict):
 
 
 class ConvertDecodedA(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The folder of a pipeline's component.
     component: NotRequired[str]
@@ -240,7 +240,7 @@ class ConvertDecodedA(TypedDict):
     reason: str
 
 
-# A part of a report.
+# Part of a report.
 ConvertRewrittenChanged = TypedDict(
     "ConvertRewrittenChanged",
     {
@@ -255,7 +255,7 @@ ConvertRewrittenChanged = TypedDict(
 
 
 class ConvertRewritten(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The file.
     name: str
@@ -266,7 +266,7 @@ class ConvertRewritten(TypedDict):
 
 
 class ConvertPlanTensor(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name in the output.
     name: str
@@ -314,7 +314,7 @@ class ConvertCost(TypedDict):
 
 
 class ConvertQuantizedType(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The type.
     type: str
@@ -331,7 +331,7 @@ class ConvertQuantizedType(TypedDict):
 
 
 class ConvertQuantizedWeight(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name in the output.
     name: str
@@ -363,7 +363,7 @@ class ConvertQuantized(TypedDict):
 
 
 class VerifyComparedMismatch(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -379,7 +379,7 @@ class VerifyComparedMismatch(TypedDict):
 
 
 class VerifyComparedSkipped(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -388,7 +388,7 @@ class VerifyComparedSkipped(TypedDict):
 
 
 class VerifyComparedFile(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The file.
     name: str
@@ -477,7 +477,7 @@ class ConvertReport(TypedDict):
 
 
 class VerifyMismatch(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -493,7 +493,7 @@ class VerifyMismatch(TypedDict):
 
 
 class VerifySkipped(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -502,7 +502,7 @@ class VerifySkipped(TypedDict):
 
 
 class VerifyFile(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The file.
     name: str
@@ -542,7 +542,7 @@ class VerifyReport(TypedDict):
 
 
 class DiffSummaryWorstTensor(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The weight's name in A.
     name: str
@@ -551,7 +551,7 @@ class DiffSummaryWorstTensor(TypedDict):
 
 
 class DiffSummaryWorst(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The figure.
     metric: Literal["cosine", "max_abs", "mean_abs", "rmse", "relative", "snr_db", "ulp_max"]
@@ -608,7 +608,7 @@ class DiffSummary(TypedDict):
 
 
 class DiffReasons(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The model it is in.
     side: Literal["a", "b"]
@@ -619,7 +619,7 @@ class DiffReasons(TypedDict):
 
 
 class DiffTensorPlace(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Coordinates in A.
     index: list[int]
@@ -647,7 +647,7 @@ class DiffTensorReencoded(TypedDict):
 
 
 class DiffTensor(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name in A.
     name_a: str
@@ -732,7 +732,7 @@ class DiffTensor(TypedDict):
 
 
 class DiffMetadataChanged(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The key.
     key: str
@@ -783,7 +783,7 @@ class DiffReport(TypedDict):
 
 
 class StatsTensorFinding(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: A stable word for it.
     kind: Literal["nan", "infinite", "exploded-rows", "saturated", "all-zero", "constant", "dead-rows", "dead-columns", "outliers"]
@@ -791,7 +791,7 @@ class StatsTensorFinding(TypedDict):
     message: str
 
 
-# A part of a report.
+# Part of a report.
 StatsTensorHistogram = TypedDict(
     "StatsTensorHistogram",
     {
@@ -827,7 +827,7 @@ class StatsTensorRows(TypedDict):
 
 
 class StatsTensor(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -881,7 +881,7 @@ class StatsTensor(TypedDict):
 
 
 class StatsSkipped(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -917,7 +917,7 @@ class StatsReport(TypedDict):
 
 
 class HashSkipped(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -926,7 +926,7 @@ class HashSkipped(TypedDict):
 
 
 class HashTensorPart(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name in the file.
     name: str
@@ -943,7 +943,7 @@ class HashTensorPart(TypedDict):
 
 
 class HashTensor(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -980,7 +980,7 @@ class HashReport(TypedDict):
     tensors: NotRequired[list[HashTensor]]
 
 
-# A part of a report.
+# Part of a report.
 StatsFiguresHistogram = TypedDict(
     "StatsFiguresHistogram",
     {
