@@ -1,8 +1,8 @@
-"""Is a GGUF file what it should be? Compared with the model that it was made from.
+"""Compares a GGUF file with the model it was converted from.
 
     python is_my_gguf_right.py [MODEL [GGUF]]
 
-Without a GGUF file one is made of the model. Ends with 1 if a weight changed.
+Without a GGUF file, converts the model first. Exits with 1 if a weight changed.
 """
 
 import sys
@@ -13,7 +13,7 @@ import weighbridge as wb
 
 
 def compare(source: str, gguf: str) -> bool:
-    """By value: any converter, any type. What a type cannot hold is no difference."""
+    """Compares values, for any converter and type. Rounding to the type is not a difference."""
     report = wb.diff(source, gguf)
     summary = report["summary"]
     for verdict in ("identical", "equal_after_rounding", "within_precision", "changed"):
@@ -26,8 +26,8 @@ def compare(source: str, gguf: str) -> bool:
     return report["ok"]
 
 
-def made_and_verified(source: str, gguf: str) -> bool:
-    """Bit by bit: of a file that this package made, every weight is computed once more."""
+def convert_and_verify(source: str, gguf: str) -> bool:
+    """Converts the model, then recomputes every weight and compares it bit by bit."""
     wb.convert(source, gguf)
     report = wb.verify(gguf, source)
     print(f"verified: {report['checked']} tensors, {report['bytes']} bytes, ok: {report['ok']}")
@@ -40,6 +40,6 @@ if len(sys.argv) > 2:
 else:
     with tempfile.TemporaryDirectory() as folder:
         made = str(Path(folder) / "made.gguf")
-        right = made_and_verified(source, made) and compare(source, made)
+        right = convert_and_verify(source, made) and compare(source, made)
 print("right" if right else "WRONG")
 sys.exit(not right)

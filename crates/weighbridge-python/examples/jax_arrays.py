@@ -1,4 +1,4 @@
-"""A weight as an array of jax that lies where it was decoded to.
+"""Decodes a weight to a jax array without a copy.
 
     python jax_arrays.py [MODEL [NAME]]
 """
@@ -20,7 +20,7 @@ with wb.open(source) as model:
 array = jax.dlpack.from_dlpack(tensor)
 print(name, array.shape, array.dtype)
 
-# The bytes of the tensor, to see where they are: jax has the same address, so nothing was copied.
+# jax has the same address as the decoded bytes, so nothing was copied.
 decoded_at = np.frombuffer(tensor, np.uint8).ctypes.data
 print("copied:", array.unsafe_buffer_pointer() != decoded_at)
 print("norm:", jnp.linalg.norm(array.astype(jnp.float32)))

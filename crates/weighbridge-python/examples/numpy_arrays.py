@@ -1,4 +1,4 @@
-"""A model as arrays of numpy: what is in it, one weight, some of its rows, all weights at once.
+"""Reads a model with numpy: its contents, one weight, some rows, and all weights at once.
 
     python numpy_arrays.py [MODEL]
 """
@@ -6,14 +6,13 @@
 import sys
 
 import weighbridge as wb
-import weighbridge.numpy
 
 source = sys.argv[1] if len(sys.argv) > 1 else "samples/tiny-llama-gptq"
 
 with wb.open(source) as model:
     print(model)
 
-    # The weight that is stored in the most pieces; only headers were read to find it.
+    # The weight with the most parts. Finding it reads only headers.
     weight = max(model.values(), key=lambda one: (len(one.parts), one.size))
     print(weight)
     for part in weight.parts:
@@ -24,5 +23,5 @@ with wb.open(source) as model:
     rows = weight[2:4]
     print(f"two rows:  {rows.shape} {rows.dtype}")
 
-    arrays = weighbridge.numpy.load_file(model, dtype="f32")
+    arrays = wb.load_file(model, dtype="f32")
     print(f"{len(arrays)} arrays, {sum(one.nbytes for one in arrays.values())} bytes")

@@ -1,9 +1,9 @@
-"""Rows of one weight out of a model that fits into no memory, and how little of it is read.
+"""Reads some rows of one weight from a model that does not fit into memory, and counts the bytes.
 
     python one_weight.py [MODEL [NAME]]
 
-Without arguments the model is a file of 600 GB that takes up a few kilobytes: nothing but its
-header and four rows were ever written, and file systems do not store the rest.
+Without arguments the model is a sparse file of 600 GB. It takes a few kilobytes on disk: only its
+header and four rows are written.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Imported now, so that reading their files is not counted.
+# Imported first, so that loading them is not counted.
 import ml_dtypes  # noqa: F401
 import numpy  # noqa: F401
 
@@ -21,8 +21,8 @@ ROWS, COLUMNS, WEIGHTS = 131_072, 8_192, 280
 FIRST = 100_000
 
 
-def hollow(path: Path) -> Path:
-    """280 weights of 2 GiB each, as a safetensors file with four rows in it."""
+def sparse_file(path: Path) -> Path:
+    """A sparse safetensors file: 280 weights of 2 GiB each, of which four rows are written."""
     each = ROWS * COLUMNS * 2
     header = {
         f"layers.{layer}.weight": {
@@ -44,7 +44,7 @@ def hollow(path: Path) -> Path:
 
 
 def bytes_read() -> int | None:
-    """What this process has read so far; Linux counts it."""
+    """Bytes that this process has read so far, as counted by Linux."""
     try:
         return int(Path("/proc/self/io").read_text().split()[1])
     except OSError:
@@ -65,7 +65,7 @@ def show(source: str | Path, name: str | None) -> None:
         print(f"rows {first} to {first + len(rows)}: {rows.nbytes} bytes of {weight.nbytes}")
         print(rows[..., :4])
     if before is not None and opened is not None and done is not None:
-        # Reading the count is counted as well, about a hundred bytes.
+        # Reading the counter counts too, about a hundred bytes.
         print(f"read: {opened - before} bytes to open the model, {done - opened} for the rows")
 
 
@@ -73,4 +73,4 @@ if len(sys.argv) > 1:
     show(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)
 else:
     with tempfile.TemporaryDirectory() as folder:
-        show(hollow(Path(folder) / "600-GB.safetensors"), "layers.123.weight")
+        show(sparse_file(Path(folder) / "600-GB.safetensors"), "layers.123.weight")

@@ -1,9 +1,9 @@
-"""Weights of any model in a module of torch: no file is written, and no number is copied twice.
+"""Loads weights of any model into a torch module, without a temporary file or a second copy.
 
     python torch_module.py [MODEL [PREFIX]]
 
-PREFIX names a gated MLP with the projections gate_proj, up_proj and down_proj, as most language
-models of Hugging Face have them.
+PREFIX names a gated MLP with the projections gate_proj, up_proj and down_proj, as in most Hugging
+Face language models.
 """
 
 import sys
@@ -12,7 +12,6 @@ import torch
 from torch import nn
 
 import weighbridge as wb
-import weighbridge.torch
 
 source = sys.argv[1] if len(sys.argv) > 1 else "samples/tiny-llama-gptq"
 prefix = sys.argv[2] if len(sys.argv) > 2 else "model.layers.0.mlp."
@@ -32,10 +31,10 @@ class Mlp(nn.Module):
 with wb.open(source) as model:
     names = [name for name in model if name.startswith(prefix)]
     hidden, inner = model[f"{prefix}down_proj.weight"].shape
-    # Decoded on all cores, straight into the memory of the tensors.
-    tensors = wb.torch.state_dict(model, names=names, dtype="bf16")
+    # Decodes on all cores, directly into the memory of the tensors.
+    tensors = model.state_dict(names=names, dtype="bf16")
 
-# On the device "meta" a module has shapes and no memory; `assign` puts the tensors in their places.
+# On the "meta" device a module has shapes but no memory. `assign` makes it adopt the tensors.
 with torch.device("meta"):
     mlp = Mlp(hidden, inner)
 state = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}

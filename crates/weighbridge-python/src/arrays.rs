@@ -1,4 +1,4 @@
-//! Arrays of the caller as a model, so that they can be written like any other.
+//! The caller's arrays as a model, so that they can be converted like any other.
 
 use std::io;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::buffer::Readable;
 use crate::model::Model;
 use crate::run::briefly;
 
-/// A safetensors file whose header is ours and whose data lies in arrays of the caller.
+/// A safetensors file with our header and the caller's arrays as data.
 struct Arrays {
     header: Vec<u8>,
-    /// Where each of them begins.
+    /// The arrays with their offsets.
     arrays: Vec<(u64, Readable)>,
     len: u64,
 }
@@ -47,7 +47,7 @@ impl ReadAt for Arrays {
     }
 }
 
-/// Opens arrays: `header` is that of a safetensors file, and they are its data, one after the other.
+/// Opens arrays: `header` is a safetensors header, and the arrays are its data in order.
 #[pyfunction]
 pub(crate) fn open_arrays(
     py: Python<'_>,
@@ -58,7 +58,7 @@ pub(crate) fn open_arrays(
     let mut len = header.len() as u64;
     for array in &arrays {
         let array = Readable::new(array)?;
-        // An empty one would hide the one that follows it.
+        // An empty array would hide the next one at the same offset.
         if array.len() > 0 {
             let bytes = array.len() as u64;
             placed.push((len, array));

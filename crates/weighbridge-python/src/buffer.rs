@@ -1,4 +1,4 @@
-//! Memory of Python that is read or filled here.
+//! Python buffers that are read or filled here.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -9,20 +9,19 @@ use weighbridge::ReadAt;
 
 use crate::errors;
 
-/// From this length on, large pages pay.
+/// From this length on, large pages are faster.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 4 << 20;
 
-/// What memory is advised about in: a multiple of every page size there is.
+/// The granularity of advice: a multiple of every page size.
 #[cfg(target_os = "linux")]
 const PAGE: usize = 64 << 10;
 
-/// Memory of the caller that is filled. Holding it keeps the memory where it is: an array that was
-/// lent out cannot be resized.
+/// Caller's memory that is filled. Holding the buffer pins it: an exported array cannot be resized.
 pub(crate) struct Writable(PyBuffer<u8>);
 
 impl Writable {
-    /// The bytes of an object; an error if they may not be written, or do not lie in one piece.
+    /// The bytes of an object; an error if they are read-only or not contiguous.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let buffer = PyBuffer::<u8>::get(object)?;
         let refuse = |why| Err(errors::usage(object.py(), why, None));
@@ -30,15 +29,15 @@ impl Writable {
             return refuse("the memory to read into is read-only");
         }
         if !buffer.is_c_contiguous() {
-            return refuse("the memory to read into does not lie in one piece, row after row");
+            return refuse("the memory to read into is not C-contiguous");
         }
         let writable = Self(buffer);
         writable.ask_for_large_pages();
         Ok(writable)
     }
 
-    /// Filling new memory is mostly the system's work of finding it, page by page: with large pages
-    /// there are fewer. numpy asks for them itself, torch does not.
+    /// Asks for large pages. Page faults dominate the time to fill new memory, and large pages have
+    /// fewer. numpy asks for them itself, torch does not.
     fn ask_for_large_pages(&self) {
         #[cfg(target_os = "linux")]
         if self.len() >= LARGE {
@@ -56,7 +55,7 @@ impl Writable {
         self.0.len_bytes()
     }
 
-    /// The bytes, for as long as they are held.
+    /// The bytes, while the buffer is held.
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
         match self.len() {
             0 => &mut [],
@@ -68,16 +67,17 @@ impl Writable {
     }
 }
 
-/// Memory of the caller that is read as a file. Others may write to it, so nothing borrows it: what
-/// is needed is copied.
+/// Caller's memory that is read as a file. Other code may write to it, so bytes are copied and never
+/// borrowed.
 pub(crate) struct Readable(PyBuffer<u8>);
 
 impl Readable {
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let buffer = PyBuffer::<u8>::get(object)?;
-        match buffer.is_c_contiguous() {
-            true => Ok(Self(buffer)),
-            false => Err(errors::usage(object.py(), "the bytes do not lie in one piece", None)),
+        if buffer.is_c_contiguous() {
+            Ok(Self(buffer))
+        } else {
+            Err(errors::usage(object.py(), "the buffer is not C-contiguous", None))
         }
     }
 
@@ -104,9 +104,10 @@ impl ReadAt for Readable {
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        match usize::try_from(offset).is_ok_and(|offset| self.copy(offset, out)) {
-            true => Ok(()),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        if usize::try_from(offset).is_ok_and(|offset| self.copy(offset, out)) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::UnexpectedEof.into())
         }
     }
 }

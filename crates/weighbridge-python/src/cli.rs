@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// Runs the command with these arguments, of which the first is its name, and gives its exit code.
+/// Runs the command and returns its exit code. The first argument is the command's name.
 #[pyfunction]
 pub(crate) fn cli(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| weigh::run(args))

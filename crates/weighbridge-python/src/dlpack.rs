@@ -1,7 +1,7 @@
-//! DLPack: how array libraries of Python hand memory to each other, in both of its forms.
+//! DLPack, the protocol for sharing arrays between Python libraries, in both of its forms.
 //!
-//! A capsule carries a pointer to a structure that says where the numbers lie and what ends their
-//! life. Whoever takes it renames the capsule; if nobody does, its destructor ends it.
+//! A capsule carries a pointer to a structure with the address of the values and a deleter. A
+//! consumer renames the capsule and calls the deleter later; otherwise the capsule's destructor does.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_void};
@@ -14,7 +14,7 @@ use weighbridge::DType;
 
 use crate::tensor::Memory;
 
-/// The processor.
+/// The CPU.
 pub(crate) const DEVICE: (i32, i32) = (1, 0);
 
 const READ_ONLY: u64 = 1;
@@ -23,7 +23,7 @@ const COPIED: u64 = 2;
 const VERSIONED: &CStr = c"dltensor_versioned";
 const LEGACY: &CStr = c"dltensor";
 
-/// What a number is: its kind, its bits, and how many make an element.
+/// The type of a value: its code, its bits, and the lanes per element.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Type {
@@ -32,7 +32,7 @@ struct Type {
     lanes: u16,
 }
 
-/// Where numbers lie.
+/// The layout of an array in memory.
 #[repr(C)]
 struct Described {
     data: *mut c_void,
@@ -60,7 +60,7 @@ struct Versioned {
     tensor: Described,
 }
 
-/// The form before.
+/// The form before DLPack 1.0.
 #[repr(C)]
 struct Legacy {
     tensor: Described,
@@ -68,7 +68,7 @@ struct Legacy {
     deleter: Option<unsafe extern "C" fn(*mut Self)>,
 }
 
-/// What a capsule keeps alive, until the library that took it lets go.
+/// The data that a capsule keeps alive until its consumer releases it.
 pub(crate) struct Exported {
     memory: Arc<Memory>,
     dtype: Type,
@@ -109,35 +109,31 @@ impl Exported {
         }
     }
 
-    /// A capsule, in the form that its consumer understands.
+    /// A capsule in the form that the consumer understands.
     pub(crate) fn capsule(mut self, py: Python<'_>, versioned: bool) -> PyResult<Bound<'_, PyAny>> {
         let tensor = self.described();
         let flags = if self.memory.is_read_only() { READ_ONLY } else { 0 }
             | if self.is_copied { COPIED } else { 0 };
         let context = Box::into_raw(Box::new(self)).cast::<c_void>();
-        let (capsule, end): (_, Box<dyn FnOnce()>) = match versioned {
-            true => {
-                let version = Version { major: 1, minor: 0 };
-                let deleter = Some(end_versioned as unsafe extern "C" fn(*mut Versioned));
-                let managed = Versioned { version, context, deleter, flags, tensor };
-                let managed = Box::into_raw(Box::new(managed));
-                // SAFETY: a name that lives for ever, and a pointer that its destructor frees.
-                let capsule = unsafe {
-                    ffi::PyCapsule_New(managed.cast(), VERSIONED.as_ptr(), Some(drop_versioned))
-                };
-                // SAFETY: called only if no capsule has the pointer.
-                (capsule, Box::new(move || unsafe { end_versioned(managed) }))
-            }
-            false => {
-                let deleter = Some(end_legacy as unsafe extern "C" fn(*mut Legacy));
-                let managed = Box::into_raw(Box::new(Legacy { tensor, context, deleter }));
-                // SAFETY: as above.
-                let capsule = unsafe {
-                    ffi::PyCapsule_New(managed.cast(), LEGACY.as_ptr(), Some(drop_legacy))
-                };
-                // SAFETY: as above.
-                (capsule, Box::new(move || unsafe { end_legacy(managed) }))
-            }
+        let (capsule, end): (_, Box<dyn FnOnce()>) = if versioned {
+            let version = Version { major: 1, minor: 0 };
+            let deleter = Some(end_versioned as unsafe extern "C" fn(*mut Versioned));
+            let managed = Versioned { version, context, deleter, flags, tensor };
+            let managed = Box::into_raw(Box::new(managed));
+            // SAFETY: a name that lives for ever, and a pointer that its destructor frees.
+            let capsule = unsafe {
+                ffi::PyCapsule_New(managed.cast(), VERSIONED.as_ptr(), Some(drop_versioned))
+            };
+            // SAFETY: called only if no capsule has the pointer.
+            (capsule, Box::new(move || unsafe { end_versioned(managed) }))
+        } else {
+            let deleter = Some(end_legacy as unsafe extern "C" fn(*mut Legacy));
+            let managed = Box::into_raw(Box::new(Legacy { tensor, context, deleter }));
+            // SAFETY: as above.
+            let capsule =
+                unsafe { ffi::PyCapsule_New(managed.cast(), LEGACY.as_ptr(), Some(drop_legacy)) };
+            // SAFETY: as above.
+            (capsule, Box::new(move || unsafe { end_legacy(managed) }))
         };
         if capsule.is_null() {
             end();
@@ -148,8 +144,8 @@ impl Exported {
     }
 }
 
-/// Ends what a consumer has taken: on any thread, with or without the interpreter's lock, so that
-/// nothing of Python is touched.
+/// The deleter. A consumer calls it on any thread, with or without the interpreter lock, so it must
+/// not touch Python objects.
 unsafe extern "C" fn end_versioned(managed: *mut Versioned) {
     // SAFETY: made by `capsule`, and ended once: by the consumer, or by the capsule if there is none.
     unsafe {
@@ -158,7 +154,7 @@ unsafe extern "C" fn end_versioned(managed: *mut Versioned) {
     }
 }
 
-/// The same for the older form.
+/// The deleter of the older form.
 unsafe extern "C" fn end_legacy(managed: *mut Legacy) {
     // SAFETY: as above.
     unsafe {
@@ -167,7 +163,7 @@ unsafe extern "C" fn end_legacy(managed: *mut Legacy) {
     }
 }
 
-/// What a capsule carries, if nobody has taken it.
+/// The pointer in a capsule that was not consumed.
 unsafe fn untaken<T>(capsule: *mut ffi::PyObject, name: &CStr) -> Option<*mut T> {
     // SAFETY: the interpreter calls a destructor with its capsule; a taken one has another name.
     unsafe {
@@ -194,19 +190,18 @@ unsafe extern "C" fn drop_legacy(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// An error if another device is asked for: the numbers are where the processor has them.
+/// An error if another device is requested: the values are in CPU memory.
 pub(crate) fn check_device(device: Option<(i32, i32)>) -> PyResult<()> {
     match device {
         None | Some(DEVICE) => Ok(()),
         Some(other) => {
-            let why = format!("weights are in the processor's memory {DEVICE:?}, not on {other:?}");
+            let why = format!("weights are in CPU memory {DEVICE:?}, not on device {other:?}");
             Err(PyBufferError::new_err(why))
         }
     }
 }
 
-/// DLPack's name for a type; `None` where it has none. Numbers that share a byte have one, but no
-/// library takes them.
+/// The DLPack code of a type; `None` if it has none, or if no library accepts it (packed types).
 fn type_of(dtype: DType) -> Option<Type> {
     let code = match dtype {
         DType::I8 | DType::I16 | DType::I32 | DType::I64 => 0,

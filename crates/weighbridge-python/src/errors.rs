@@ -1,4 +1,4 @@
-//! Errors of the library as exceptions of Python.
+//! Library errors as Python exceptions.
 
 use std::any::Any;
 use std::error::Error as _;
@@ -10,7 +10,7 @@ use weighbridge::{Error, ErrorKind};
 
 use crate::remedy;
 
-/// A function of Python that makes an exception; imported once.
+/// The Python function that creates exceptions, imported once.
 fn maker<'py>(py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
     static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let make = MAKE.get_or_try_init(py, || {
@@ -19,12 +19,12 @@ fn maker<'py>(py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
     Ok(make.bind(py).clone())
 }
 
-/// What the library says, in words that an exception carries.
+/// The exception for a library error.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     named(py, error, error.kind().name())
 }
 
-/// The same for a name that the model does not have.
+/// The exception for a missing weight, a `NoSuchTensorError`.
 pub(crate) fn no_such_tensor(py: Python<'_>, error: &Error) -> PyErr {
     match error.kind() {
         ErrorKind::Usage => named(py, error, "no-such-tensor"),
@@ -34,7 +34,7 @@ pub(crate) fn no_such_tensor(py: Python<'_>, error: &Error) -> PyErr {
 
 fn named(py: Python<'_>, error: &Error, kind: &str) -> PyErr {
     let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-    // What a file object of Python raised is raised again as it was.
+    // An exception of a Python file object is raised again unchanged.
     if let Some(raised) =
         source.and_then(io::Error::get_ref).and_then(|e| e.downcast_ref::<PyErr>())
     {
@@ -53,8 +53,8 @@ fn named(py: Python<'_>, error: &Error, kind: &str) -> PyErr {
     made(py, details)
 }
 
-/// The system's number for an error. Some are found without asking the system; Python chooses the
-/// class of its exception by the number all the same.
+/// The errno of an error. Some errors do not come from the system, but Python selects the exception
+/// class by errno.
 fn number_of(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or(match error.kind() {
         io::ErrorKind::NotFound => Some(2),
@@ -66,18 +66,18 @@ fn number_of(error: &io::Error) -> Option<i32> {
     })
 }
 
-/// A call that makes no sense, for reasons that only this crate knows.
+/// The exception for an invalid call that only this crate can detect.
 pub(crate) fn usage(py: Python<'_>, message: &str, hint: Option<&str>) -> PyErr {
     let details =
         ("usage", message, message, None::<&str>, None::<&str>, None::<u64>, hint, None::<i32>);
     made(py, details)
 }
 
-/// What became of a panic: a mistake of ours, which no caller can be blamed for.
+/// The exception for a panic, which is a bug in weighbridge.
 pub(crate) fn panicked(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-    let message = format!("a mistake in weighbridge, please report it with the file: {said}");
+    let message = format!("internal error, please report it with the file: {said}");
     let details = (
         "internal",
         &*message,

@@ -1,10 +1,10 @@
-//! File objects of Python as sources of bytes.
+//! Python file objects as byte sources.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
 use pyo3::prelude::*;
 
-/// Anything with `read` and `seek`. Each call takes the interpreter's lock.
+/// Any object with `read` and `seek`. Each call takes the interpreter lock.
 pub(crate) struct FileObject(pub(crate) Py<PyAny>);
 
 impl Read for FileObject {
@@ -12,7 +12,7 @@ impl Read for FileObject {
         Python::attach(|py| {
             let read = self.0.bind(py).call_method1("read", (out.len(),))?;
             let read = read.extract::<pyo3::pybacked::PyBackedBytes>().map_err(|_| {
-                io::Error::other("its read() gives no bytes; open the file in binary mode")
+                io::Error::other("read() did not return bytes; open the file in binary mode")
             })?;
             let len = read.len().min(out.len());
             out[..len].copy_from_slice(&read[..len]);
@@ -31,16 +31,17 @@ impl Seek for FileObject {
         Python::attach(|py| {
             let object = self.0.bind(py);
             let position = object.call_method1("seek", (offset, whence))?;
-            // Some older file objects give nothing.
-            match position.is_none() {
-                true => Ok(object.call_method0("tell")?.extract()?),
-                false => Ok(position.extract()?),
+            // Some older file objects return None.
+            if position.is_none() {
+                Ok(object.call_method0("tell")?.extract()?)
+            } else {
+                Ok(position.extract()?)
             }
         })
     }
 }
 
-/// An open file that is read by position, so that whoever else reads it does not notice.
+/// An open file that is read by position, so the position of the file object does not move.
 #[cfg(unix)]
 pub(crate) struct OpenFile {
     file: std::fs::File,

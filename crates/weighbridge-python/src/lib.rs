@@ -1,7 +1,7 @@
-//! The native part of the Python package `weighbridge`: opening models, reading weights into memory
-//! of the caller, the verbs, and the command. What users see is annotated Python on top of it.
+//! The native part of the Python package `weighbridge`: opening models, reading weights into the
+//! caller's memory, the verbs, and the command. The public API is annotated Python on top of it.
 
-// What Python hands over arrives as values.
+// pyo3 passes arguments by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod arrays;
@@ -20,7 +20,7 @@ mod values;
 mod verbs;
 mod weight;
 
-/// What Python imports.
+/// The native module.
 #[pyo3::pymodule]
 mod _weighbridge {
     #[pymodule_export]
@@ -36,11 +36,13 @@ mod _weighbridge {
     #[pymodule_export]
     use crate::tensor::Tensor;
     #[pymodule_export]
-    use crate::verbs::{convert, dequantize, diff, quantize, quantizers, verify};
+    use crate::verbs::{
+        convert, dequantize, diff, hash, quantize, quantizers, show, stats, verify,
+    };
     #[pymodule_export]
     use crate::weight::{Weight, read_many};
 
-    /// The version of the library, which is the package's too.
+    /// The version of the library and the package.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

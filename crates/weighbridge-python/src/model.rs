@@ -1,4 +1,4 @@
-//! Models: opening them, and what they say about themselves.
+//! Models: opening them, their reports and their metadata.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -20,10 +20,10 @@ use crate::run::{briefly, briefly_if_near};
 use crate::values;
 use crate::weight::Weight;
 
-/// A model until it is closed. Whoever reads holds a handle of his own, so closing waits for nobody.
+/// A model until it is closed. Readers clone the model, so closing does not wait for them.
 pub(crate) struct Handle {
     model: RwLock<Option<weighbridge::Model>>,
-    /// Whether reading waits for a network.
+    /// Whether reads go over a network.
     pub(crate) is_far: bool,
 }
 
@@ -31,7 +31,7 @@ impl Handle {
     /// The model; an error if it was closed.
     pub(crate) fn get(&self) -> Result<weighbridge::Model, Error> {
         let held = self.model.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        held.clone().ok_or_else(|| Error::usage("the model was closed"))
+        held.clone().ok_or_else(|| Error::usage("the model is closed"))
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Model {
     metadata: OnceLock<HashMap<String, (usize, usize)>>,
 }
 
-/// A file, its bytes, when it was changed, and what else tells its version.
+/// A file: path, size, modification time, and remote version.
 type FileState = (OsString, u64, Option<u128>, Option<String>);
 
 impl Model {
@@ -56,7 +56,7 @@ impl Model {
         Self { handle, path, files, metadata: OnceLock::new() }
     }
 
-    /// Does something short with the model.
+    /// Runs a short job with the model.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -83,23 +83,23 @@ impl Model {
         self.handle.get().is_err()
     }
 
-    /// Refuses further reads. Memory that was lent stays valid.
+    /// Ends reading. Memory that was lent stays valid.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
-            // Dropping a model may wait for the interpreter's lock, whose holder may wait for this one:
-            // it is let go of before.
+            // Dropping a model may wait for the interpreter lock, whose holder may wait for this lock.
+            // So the lock is released first.
             let taken =
                 self.handle.model.write().unwrap_or_else(std::sync::PoisonError::into_inner).take();
             drop(taken);
         });
     }
 
-    /// How many weights there are.
+    /// The number of weights.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.with(py, |model| Ok(model.weights().len()))
     }
 
-    /// The names of the weights, in the order of the files.
+    /// The names of the weights, in file order.
     fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.with(py, |model| Ok(model.weights().map(|weight| weight.name().to_owned()).collect()))
     }
@@ -113,11 +113,14 @@ impl Model {
         let model = self.handle.get().map_err(|error| errors::exception(py, &error))?;
         match model.weight(name) {
             Ok(weight) => Ok(Weight::new(self.handle.clone(), &weight)),
-            Err(error) => Err(errors::no_such_tensor(py, &error)),
+            Err(missing) => {
+                let error = py.detach(|| with_close_names(&model, name, missing));
+                Err(errors::no_such_tensor(py, &error))
+            }
         }
     }
 
-    /// What the command's JSON says of it.
+    /// The report of `weigh inspect --json`.
     #[pyo3(signature = (tensors, full_metadata, include, exclude))]
     fn report(
         &self,
@@ -135,15 +138,14 @@ impl Model {
         })
     }
 
-    /// The keys of its metadata, each with its place.
+    /// The keys of its metadata.
     fn metadata_keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.with(py, |model| {
             Ok(model.metadata().into_iter().map(|(key, ..)| key.to_owned()).collect())
         })
     }
 
-    /// The value of one of those keys, by the file and the entry that it was found in; arrays are read
-    /// now.
+    /// The value of one of those keys. Arrays are read now.
     fn metadata_value<'py>(
         &self,
         py: Python<'py>,
@@ -158,16 +160,26 @@ impl Model {
         value.map(|(_, value)| values::of(py, value, source, is_far)).transpose()
     }
 
-    /// Its files with their sizes, when they were changed, in nanoseconds, and what else tells their
-    /// version, as they were when the model was opened; `None` for the time where something else
-    /// than files of this machine is read.
+    /// Its files as they were when the model was opened: path, size, modification time in
+    /// nanoseconds (`None` for files that are not local), and remote version.
     #[getter]
     fn files(&self) -> Vec<FileState> {
         self.files.clone()
     }
 }
 
-/// Where each key of the metadata is: the file, and the entry in it. The first file counts.
+/// The error for a missing weight, with the names that may be meant.
+fn with_close_names(model: &weighbridge::Model, name: &str, missing: Error) -> Error {
+    let hint = match model.find(name) {
+        Ok(weight) => format!("did you mean {}?", weight.name()),
+        Err(error) if error.message() == missing.message() => return error,
+        // Several names end with it, and the message lists them.
+        Err(error) => format!("use a full name: {}", error.message()),
+    };
+    Error::usage(missing.message()).in_tensor(name).in_file(model.path()).hint(hint)
+}
+
+/// The file and entry of each metadata key. The first file wins.
 fn metadata_places(model: &weighbridge::Model) -> HashMap<String, (usize, usize)> {
     let mut places = HashMap::new();
     for (file, source) in model.sources().iter().enumerate() {
@@ -186,19 +198,19 @@ fn state_of(model: &weighbridge::Model, source: &weighbridge::Source) -> FileSta
     (path.as_os_str().to_owned(), source.file_bytes(), changed, model.version_of(source))
 }
 
-/// Whether a place is reached over a network, if it is not here.
+/// Whether a path looks like an address.
 fn is_far(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.contains("://"))
 }
 
-/// Opens what a path or a name stands for.
+/// Opens a path, a name or an address.
 #[pyfunction]
 pub(crate) fn open_path(py: Python<'_>, path: PathBuf, asked: Asked<'_>) -> PyResult<Model> {
     let options = asked.opening()?;
     briefly_if_near(py, is_far(&path), || options.open(path)).map(Model::new)
 }
 
-/// Opens each model of a place that holds several.
+/// Opens every model in a place.
 #[pyfunction]
 pub(crate) fn open_paths(py: Python<'_>, path: PathBuf, asked: Asked<'_>) -> PyResult<Vec<Model>> {
     let options = asked.opening()?;
@@ -206,7 +218,7 @@ pub(crate) fn open_paths(py: Python<'_>, path: PathBuf, asked: Asked<'_>) -> PyR
     Ok(models.into_iter().map(Model::new).collect())
 }
 
-/// Opens the components of a pipeline; `None` if it is none.
+/// Opens the components of a pipeline; `None` if it is not one.
 #[pyfunction]
 pub(crate) fn open_pipeline(
     py: Python<'_>,
@@ -214,14 +226,13 @@ pub(crate) fn open_pipeline(
     asked: Asked<'_>,
 ) -> PyResult<Option<Vec<Model>>> {
     let options = asked.opening()?;
-    let models = briefly_if_near(py, is_far(&path), || match path.is_dir() || !path.exists() {
-        true => options.open_pipeline(path),
-        false => Ok(None),
+    let models = briefly_if_near(py, is_far(&path), || {
+        if path.is_dir() || !path.exists() { options.open_pipeline(path) } else { Ok(None) }
     })?;
     Ok(models.map(|models| models.into_iter().map(Model::new).collect()))
 }
 
-/// Opens bytes. Those of a `bytes` object, which nobody can change, are used where they are.
+/// Opens bytes. A `bytes` object is immutable, so it is not copied.
 #[pyfunction]
 pub(crate) fn open_buffer(
     py: Python<'_>,
@@ -250,7 +261,7 @@ pub(crate) fn open_file_object(
     briefly(py, || options.open_reader(FileObject(object), name)).map(Model::new)
 }
 
-/// Opens a file by its descriptor, of which a duplicate is made.
+/// Opens a file by a duplicate of its descriptor.
 #[pyfunction]
 #[allow(unsafe_code)]
 pub(crate) fn open_descriptor(
@@ -276,6 +287,6 @@ pub(crate) fn open_descriptor(
     #[cfg(not(unix))]
     {
         let _ = (descriptor, name, asked);
-        Err(errors::usage(py, "files are not opened by their descriptors here", None))
+        Err(errors::usage(py, "opening files by descriptor is not supported on this system", None))
     }
 }

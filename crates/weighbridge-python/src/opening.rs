@@ -1,4 +1,4 @@
-//! How models are opened, from the arguments of Python's functions.
+//! Options of opening, from the arguments of Python functions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use weighbridge::{FileAccess, Limits, OpenOptions, Remote};
 use crate::errors;
 use crate::options::{Asked, expression, unknown};
 
-/// How addresses begin, before `://`.
+/// The URL schemes of addresses, before `://`.
 #[pyfunction]
 pub(crate) fn schemes() -> Vec<&'static str> {
     PLACES
@@ -21,7 +21,7 @@ pub(crate) fn schemes() -> Vec<&'static str> {
 }
 
 impl Asked<'_> {
-    /// How a model is opened.
+    /// The options of opening.
     pub(crate) fn opening(&self) -> PyResult<OpenOptions> {
         let is_mapped = self.take("mmap")?.unwrap_or(false);
         let mut options = OpenOptions::new()
@@ -40,7 +40,7 @@ impl Asked<'_> {
         Ok(options)
     }
 
-    /// How files elsewhere are reached.
+    /// The options of remote models.
     fn remote(&self) -> PyResult<Remote> {
         let mut remote = Remote::default();
         remote.allow_http = self.take("allow_http")?.unwrap_or(false);
@@ -54,7 +54,13 @@ impl Asked<'_> {
     /// A number of seconds.
     fn time(&self, name: &str) -> PyResult<Option<Duration>> {
         let Some(seconds) = self.take::<f64>(name)? else { return Ok(None) };
-        let wrong = |_| errors::usage(self.py(), &format!("{name} {seconds} is no time"), None);
+        let wrong = |_| {
+            errors::usage(
+                self.py(),
+                &format!("{name} {seconds} is not a valid number of seconds"),
+                None,
+            )
+        };
         Duration::try_from_secs_f64(seconds).map(Some).map_err(wrong)
     }
 
@@ -70,7 +76,7 @@ impl Asked<'_> {
                 "max_pickle_steps" => limits.max_pickle_steps(value),
                 _ => {
                     let known = "max_allocation, max_total, max_items, max_depth, max_ratio, max_pickle_steps";
-                    return Err(unknown(self.py(), "the limit", name, known));
+                    return Err(unknown(self.py(), "limit", name, known));
                 }
             })
         })

@@ -1,5 +1,5 @@
-//! Options of the library from the arguments of Python's verbs, one line each. What nobody takes is
-//! an error, so no name is misspelt here unnoticed.
+//! Library options from the arguments of Python's verbs, one line each. An argument that is never
+//! taken is an error, so a misspelt name here does not go unnoticed.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -10,13 +10,14 @@ use pyo3::types::PyDict;
 use regex::{Regex, RegexBuilder};
 use weighbridge::catalog::Value;
 use weighbridge::ops::{
-    ConvertOptions, DiffOptions, FailOver, Names, OutputType, QuantizeOptions, Values, Work,
+    ConvertOptions, DiffOptions, FailOver, HashOptions, Names, OutputType, QuantizeOptions,
+    ShowOptions, Slice, StatsOptions, Values, Work,
 };
 use weighbridge::{DType, Select};
 
 use crate::errors;
 
-/// Pairs of an expression and what it stands for, in their order.
+/// Pairs of an expression and its value, in order.
 pub(crate) type Rules = Vec<(String, String)>;
 
 /// A number of bytes, or a size such as `5GB`.
@@ -40,7 +41,7 @@ pub(crate) fn expression(py: Python<'_>, text: &str) -> PyResult<Regex> {
     Regex::new(text).map_err(|error| errors::usage(py, &error.to_string(), None))
 }
 
-/// Which weights are meant.
+/// The selection of weights by expressions.
 pub(crate) fn select(py: Python<'_>, include: &[String], exclude: &[String]) -> PyResult<Select> {
     let mut select = Select::new();
     for text in include {
@@ -55,10 +56,10 @@ pub(crate) fn select(py: Python<'_>, include: &[String], exclude: &[String]) -> 
 }
 
 pub(crate) fn unknown(py: Python<'_>, what: &str, given: &str, known: &str) -> PyErr {
-    errors::usage(py, &format!("{what} {given:?} is none of {known}"), None)
+    errors::usage(py, &format!("unknown {what} {given:?}; use one of {known}"), None)
 }
 
-/// A value of metadata with the type it is written as.
+/// A metadata value, optionally with its GGUF type.
 #[derive(FromPyObject)]
 enum Entry {
     #[pyo3(annotation = "tuple of a type and a value")]
@@ -76,13 +77,13 @@ enum Number {
 }
 
 impl Entry {
-    /// GGUF has a type for every width; where none is named, the one that converters mostly use.
+    /// GGUF has a type for every width. The default is the one that most converters use.
     fn value(self, py: Python<'_>) -> PyResult<Value> {
         let (kind, number) = match self {
             Self::Typed(kind, number) => (Some(kind), number),
             Self::Plain(number) => (None, number),
         };
-        let wrong = |kind: &str| errors::usage(py, &format!("the value is no {kind}"), None);
+        let wrong = |kind: &str| errors::usage(py, &format!("the value does not fit {kind}"), None);
         let bits = |kind: &str| kind[1..].parse::<u8>().unwrap_or(64);
         let fits = |bits: u8, value: u64| value.checked_shr(bits.into()).unwrap_or(0) == 0;
         Ok(match (kind.as_deref(), number) {
@@ -105,7 +106,7 @@ impl Entry {
                 }
                 Value::Signed(bits(kind), value)
             }
-            #[allow(clippy::cast_possible_truncation)] // It is asked for.
+            #[allow(clippy::cast_possible_truncation)] // Requested by the caller.
             (Some("f32"), Number::Float(value)) => Value::F32(value as f32),
             (Some("f64"), Number::Float(value)) => Value::F64(value),
             (None, Number::Unsigned(value)) if fits(32, value) => Value::Unsigned(32, value),
@@ -114,7 +115,7 @@ impl Entry {
                 Value::Signed(32, value)
             }
             (None, Number::Signed(value)) => Value::Signed(64, value),
-            #[allow(clippy::cast_possible_truncation)] // As converters write them.
+            #[allow(clippy::cast_possible_truncation)] // Converters write f32.
             (None, Number::Float(value)) => Value::F32(value as f32),
             (Some(kind), _) => return Err(wrong(kind)),
         })
@@ -124,7 +125,11 @@ impl Entry {
 /// The arguments of a verb by their names.
 pub(crate) struct Asked<'py>(Bound<'py, PyDict>);
 
-/// Sets options by arguments: the name of each, the builder's method, and how its value is taken.
+/// The types that weights can be converted to.
+const FLOATS: [(&str, DType); 3] =
+    [("f32", DType::F32), ("bf16", DType::BF16), ("f16", DType::F16)];
+
+/// Sets options from arguments: the name, the builder's method, and how to extract the value.
 macro_rules! set {
     ($asked:ident, $options:ident, $($name:literal => $method:ident($take:ident)),+ $(,)?) => {
         $(if let Some(value) = $asked.$take($name)? {
@@ -137,7 +142,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Asked<'py> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        // What is taken is taken out of a copy.
+        // Arguments are removed from a copy as they are taken.
         Ok(Self(object.cast::<PyDict>()?.copy()?))
     }
 }
@@ -151,7 +156,7 @@ impl<'py> Asked<'py> {
         self.0.contains(name)
     }
 
-    /// Takes an argument, so that it counts as understood.
+    /// Takes an argument, which marks it as used.
     pub(crate) fn take<T: for<'a> FromPyObject<'a, 'py>>(&self, name: &str) -> PyResult<Option<T>> {
         let Some(value) = self.0.get_item(name)? else { return Ok(None) };
         self.0.del_item(name)?;
@@ -207,7 +212,7 @@ impl<'py> Asked<'py> {
         self.text(name)?.map(|text| self.one_of(name, &text, &known)).transpose()
     }
 
-    /// Whether to search for long.
+    /// Whether to use the slow, thorough search.
     fn effort(&self, name: &str) -> PyResult<Option<bool>> {
         let known = [("usual", false), ("high", true)];
         self.text(name)?.map(|text| self.one_of(name, &text, &known)).transpose()
@@ -224,7 +229,18 @@ impl<'py> Asked<'py> {
         rule.map_err(|error| errors::exception(self.py(), &error))
     }
 
-    /// What a word stands for. Types may also be called as numpy does.
+    fn slice(&self, name: &str) -> PyResult<Option<Slice>> {
+        let slice = self.text(name)?.map(|slice| slice.parse()).transpose();
+        slice.map_err(|error: weighbridge::Error| {
+            errors::usage(self.py(), &format!("{name}: {}", error.message()), None)
+        })
+    }
+
+    fn float(&self, name: &str) -> PyResult<Option<DType>> {
+        self.text(name)?.map(|text| self.one_of(name, &text.to_lowercase(), &FLOATS)).transpose()
+    }
+
+    /// The value of a keyword. Types may also have their numpy names.
     fn one_of<T: Clone>(&self, what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
         let short = word.replace("float", "f");
         let found = known.iter().find(|(name, _)| *name == word || *name == short);
@@ -239,7 +255,7 @@ impl<'py> Asked<'py> {
         select(self.py(), &names("include")?, &names("exclude")?)
     }
 
-    /// How work is done.
+    /// Limits on threads and memory.
     pub(crate) fn limits(&self) -> PyResult<impl Fn(&Work) -> Work + Send + use<>> {
         let (threads, memory) = (self.take::<NonZeroUsize>("threads")?, self.size("max_memory")?);
         Ok(move |work: &Work| {
@@ -248,7 +264,7 @@ impl<'py> Asked<'py> {
         })
     }
 
-    /// What a conversion writes.
+    /// The options of a conversion.
     pub(crate) fn converting(&self, target: PathBuf) -> PyResult<ConvertOptions> {
         let mut options = ConvertOptions::new(target).select(self.select()?);
         set!(self, options,
@@ -269,10 +285,9 @@ impl<'py> Asked<'py> {
             "max_output" => max_output(size),
         );
         let py = self.py();
-        let floats = [("f32", DType::F32), ("bf16", DType::BF16), ("f16", DType::F16)];
         for (text, name) in self.rules("cast")? {
             let matches = expression(py, &text)?;
-            let dtype = self.one_of("the type", &name.to_lowercase(), &floats)?;
+            let dtype = self.one_of("type", &name.to_lowercase(), &FLOATS)?;
             options = options.cast(move |weight| matches.is_match(weight), dtype);
         }
         for (text, to) in self.rules("rename")? {
@@ -285,17 +300,17 @@ impl<'py> Asked<'py> {
         Ok(options)
     }
 
-    /// Whether anything says what weights are quantized to.
+    /// Whether a quantization target is given.
     pub(crate) fn is_quantized(&self) -> PyResult<bool> {
         Ok(self.has("type")? || self.has("target_bpw")? || self.has("target_size")?)
     }
 
-    /// How a model is quantized.
+    /// The options of quantizing.
     pub(crate) fn quantizing(&self) -> PyResult<QuantizeOptions> {
         let py = self.py();
         if !self.is_quantized()? {
-            let why = "what weights become is not said";
-            return Err(errors::usage(py, why, Some("type, target_bpw or target_size says it")));
+            let why = "no quantization target is given";
+            return Err(errors::usage(py, why, Some("pass type, target_bpw or target_size")));
         }
         let usual = || QuantizeOptions::USUAL.to_owned();
         let mut options = QuantizeOptions::new(self.text("type")?.unwrap_or_else(usual));
@@ -313,7 +328,7 @@ impl<'py> Asked<'py> {
             "allow_nonfinite" => allow_non_finite(take),
         );
         for (text, name) in self.rules("tensor_type")? {
-            // llama-quantize does not care about letter case either.
+            // llama-quantize ignores case too.
             let matches = RegexBuilder::new(&text).case_insensitive(true).build();
             let matches = matches.map_err(|error| errors::usage(py, &error.to_string(), None))?;
             options = options.tensor_type(move |weight| matches.is_match(weight), name);
@@ -324,7 +339,7 @@ impl<'py> Asked<'py> {
         Ok(options)
     }
 
-    /// How two models are compared.
+    /// The options of a comparison.
     pub(crate) fn comparing(&self) -> PyResult<DiffOptions> {
         let mut options = DiffOptions::default().select(self.select()?);
         set!(self, options,
@@ -349,7 +364,36 @@ impl<'py> Asked<'py> {
         Ok(options)
     }
 
-    /// The first argument that nobody has taken and that says something.
+    /// The options of statistics.
+    pub(crate) fn measuring(&self) -> PyResult<StatsOptions> {
+        let mut options = StatsOptions::default().select(self.select()?);
+        set!(self, options, "skip_unreadable" => skip_unreadable(take));
+        Ok(options)
+    }
+
+    /// The options of hashing.
+    pub(crate) fn hashing(&self) -> PyResult<HashOptions> {
+        let mut options = HashOptions::default().select(self.select()?);
+        set!(self, options,
+            "values" => values(take),
+            "tensors" => tensors(take),
+            "skip_unreadable" => skip_unreadable(take),
+        );
+        Ok(options)
+    }
+
+    /// The options of showing a weight.
+    pub(crate) fn showing(&self) -> PyResult<ShowOptions> {
+        let mut options = ShowOptions::default();
+        set!(self, options,
+            "rows" => rows(slice),
+            "cols" => columns(slice),
+            "dtype" => dtype(float),
+        );
+        Ok(options)
+    }
+
+    /// The first argument that was not taken and is not at its default.
     pub(crate) fn rest(&self) -> PyResult<Option<String>> {
         for (name, value) in &self.0 {
             if value.is_truthy()? && !value.eq("usual")? {
@@ -359,11 +403,12 @@ impl<'py> Asked<'py> {
         Ok(None)
     }
 
-    /// An error if there is an argument that nobody has taken.
+    /// An error if an argument was not taken.
     pub(crate) fn finish(&self) -> PyResult<()> {
-        match self.0.is_empty() {
-            true => Ok(()),
-            false => Err(PyTypeError::new_err(format!("nobody knows {}", self.0.keys()))),
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(PyTypeError::new_err(format!("unknown arguments {}", self.0.keys())))
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Remedies as arguments of Python's functions.
+//! Hints in terms of Python arguments.
 //!
-//! The library says what would help; only this file knows which argument that is.
+//! The library says what would help; only this file knows the name of the argument.
 
 use weighbridge::{Error, Remedy};
 
-/// What can be done about an error; `None` if nothing is known.
+/// The hint of an error, if there is one.
 pub(crate) fn hint(error: &Error) -> Option<String> {
     let advice = error.hint_text().map(str::to_owned);
     let words: Vec<String> =
@@ -14,49 +14,49 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
 
 fn words(remedy: Remedy) -> Option<String> {
     let words = match remedy {
-        Remedy::Overwrite => "force=True replaces it, once the new output is complete",
+        Remedy::Overwrite => "pass force=True to overwrite it once the new output is complete",
         Remedy::OverwriteInPlace => {
-            "force=True replaces it; there is no model until the new one is complete"
+            "pass force=True to overwrite it; there is no model until the new one is complete"
         }
-        Remedy::AllowHttp => "open it with allow_http=True to read it all the same",
-        Remedy::StateCertificates => "open it with ca_file=FILE to trust more certificates",
-        Remedy::AllowSilence => {
-            "open it with timeout=SECONDS to let the server be silent for longer"
-        }
-        Remedy::AllowWait => "open it with max_wait=SECONDS to wait for longer",
-        Remedy::Resume => "the same call with resume=True continues it",
-        Remedy::DiscardUnfinished => "force=True alone deletes it at once and starts over",
-        Remedy::AnotherTarget => "choose another name for the output",
-        Remedy::WaitForOther => "wait until it has ended",
+        Remedy::AllowHttp => "pass allow_http=True to open() to read it anyway",
+        Remedy::StateCertificates => "pass ca_file=FILE to open() to trust more certificates",
+        Remedy::AllowSilence => "pass timeout=SECONDS to open() for a longer read timeout",
+        Remedy::AllowWait => "pass max_wait=SECONDS to open() to wait longer",
+        Remedy::Resume => "repeat the call with resume=True to continue",
+        Remedy::DiscardUnfinished => "pass force=True without resume to delete it and start over",
+        Remedy::AnotherTarget => "choose another output name",
+        Remedy::WaitForOther => "wait until it has finished",
         Remedy::RaiseLimit("max_memory") => "raise max_memory",
-        Remedy::RaiseLimit("max_output") => "max_output allows more",
+        Remedy::RaiseLimit("max_output") => "raise max_output",
         Remedy::RaiseLimit(limit) => {
-            return Some(format!(
-                "open(.., limits={{'{limit}': N}}) allows more, if the file is trusted"
-            ));
+            return Some(format!("if you trust the file, pass limits={{'{limit}': N}} to open()"));
         }
-        Remedy::FollowLinks => "follow_links=True copies the files that links lead to",
-        Remedy::Exclude => "leave them out: by exclude, or by naming the others",
-        Remedy::SkipUnreadable => "skip_unreadable=True leaves out all that cannot be read",
-        Remedy::Rename => "rename gives them other names",
-        Remedy::SelectOne => "include=['^NAME$'] selects one",
-        Remedy::ListNames => "list(model) has the names",
-        Remedy::ListProblems => "model.problems has all problems of the model",
-        Remedy::StateScheme => "open(.., scheme={'RE': 'scheme/variant'}) decides which it is",
-        Remedy::KeepNames => "names='keep' copies names, values and metadata as they are",
-        Remedy::StateBase => {
-            "config names the repository it was made from, with a config.json that tells the rest"
+        Remedy::FollowLinks => "pass follow_links=True to copy the files that links point to",
+        Remedy::Exclude => "omit them with exclude, or name the others with include",
+        Remedy::SkipUnreadable => {
+            "pass skip_unreadable=True to omit everything that cannot be read"
         }
-        Remedy::AllowNonFinite => "allow_nonfinite=True stores what the reference would",
+        Remedy::Rename => "use rename to change their names",
+        Remedy::SelectOne => "pass include=['^NAME$'] to select one",
+        Remedy::ListNames => "list(model) returns all names",
+        Remedy::ListProblems => "model.problems lists all problems of the model",
+        Remedy::StateScheme => "pass scheme={'RE': 'scheme/variant'} to open() to resolve it",
+        Remedy::KeepNames => "pass names='keep' to copy names, values and metadata unchanged",
+        Remedy::StateBase => "pass config=DIR, the original repository with its config.json",
+        Remedy::AllowNonFinite => "pass allow_nonfinite=True to store what the reference stores",
         Remedy::AllowRequantize => {
-            "start from the original model, or accept the loss with allow_requantize=True"
+            "start from the original model, or pass allow_requantize=True to accept the loss"
         }
-        Remedy::StateImportance => "imatrix names an importance matrix",
+        Remedy::StateImportance => "pass imatrix=FILE, an importance matrix",
         Remedy::KeepOrCast => "use either dtype='keep' or cast",
-        Remedy::AllowUnknownClasses => "without strict_pickle=True it is reported and not called",
-        Remedy::ConvertOrCopy => "convert() changes its format or its types; copy it to keep it",
-        Remedy::StatePreTokenizer => "pre_tokenizer says which one it is",
-        Remedy::OpenAsStream => "read the pipe into memory, and open the bytes",
+        Remedy::AllowUnknownClasses => {
+            "omit strict_pickle=True to have it reported instead; it is never called"
+        }
+        Remedy::ConvertOrCopy => {
+            "use convert() to change its format or types; to keep them, copy the files"
+        }
+        Remedy::StatePreTokenizer => "pass pre_tokenizer=NAME to set it",
+        Remedy::OpenAsStream => "read the pipe into memory and open the bytes",
         _ => return None,
     };
     Some(words.to_owned())

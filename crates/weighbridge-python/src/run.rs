@@ -1,6 +1,6 @@
-//! Work that takes long: on threads of its own, while the caller's thread looks after Ctrl-C and
-//! after the callback for progress. Python code never runs on a worker, but for the `read` of a file
-//! object that a model was opened from.
+//! Long work runs on its own threads, while the caller's thread handles Ctrl-C and the progress
+//! callback. The only Python code on a worker is the `read` of a file object that a model was opened
+//! from.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use weighbridge::{Error, ErrorKind};
 
 use crate::errors;
 
-/// How often signals and the callback get their turn.
+/// The interval for checking signals and calling back.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Bytes done, and bytes to do.
+/// Bytes done, and bytes in total.
 type Counted = Arc<(AtomicU64, AtomicU64)>;
 
-/// Runs something short in the caller's thread, without the interpreter's lock.
+/// Runs a short job in the caller's thread, without the interpreter lock.
 pub(crate) fn briefly<T: Send>(
     py: Python<'_>,
     job: impl FnOnce() -> Result<T, Error> + Send,
@@ -31,20 +31,17 @@ pub(crate) fn briefly<T: Send>(
     settle(py, done)
 }
 
-/// Runs something short, unless it waits for a network: then Ctrl-C ends it.
+/// Runs a short job. If it waits for a network, Ctrl-C stops it.
 pub(crate) fn briefly_if_near<T: Send>(
     py: Python<'_>,
     is_far: bool,
     job: impl FnOnce() -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    match is_far {
-        true => patiently(py, None, |_| job()),
-        false => briefly(py, job),
-    }
+    if is_far { patiently(py, None, |_| job()) } else { briefly(py, job) }
 }
 
-/// Runs something that takes long. The callback is called with the bytes done and to do; an
-/// exception of it, or Ctrl-C, stops the work and is raised once that has ended.
+/// Runs a long job. The callback gets the bytes done and in total. An exception in it, or Ctrl-C,
+/// stops the job and is raised once the job has ended.
 pub(crate) fn patiently<T: Send>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
@@ -60,7 +57,7 @@ pub(crate) fn patiently<T: Send>(
             let worker = scope.spawn(move || {
                 let job = || stop::with_flag(cancel, || job(work));
                 let done = catch_unwind(AssertUnwindSafe(job));
-                // Nobody listens only if the caller's thread has died.
+                // Fails only if the caller's thread has died.
                 let _ = ended.send(());
                 done
             });
@@ -75,7 +72,7 @@ pub(crate) fn patiently<T: Send>(
     watch.finish(py, settle_cancelled(py, done))
 }
 
-/// What a panic, an error, or a result is to Python.
+/// Turns a result, an error or a panic into a Python result.
 fn settle<T>(py: Python<'_>, done: thread::Result<Result<T, Error>>) -> PyResult<T> {
     match done {
         Ok(Ok(value)) => Ok(value),
@@ -84,7 +81,7 @@ fn settle<T>(py: Python<'_>, done: thread::Result<Result<T, Error>>) -> PyResult
     }
 }
 
-/// The same, where being cancelled is no error of its own.
+/// Like `settle`, but cancellation is `None` and not an error.
 fn settle_cancelled<T>(
     py: Python<'_>,
     done: thread::Result<Result<T, Error>>,
@@ -103,7 +100,7 @@ fn counting(counted: &Counted) -> weighbridge::ops::OnProgress {
     })
 }
 
-/// What the caller's thread does meanwhile.
+/// The state of the caller's thread while a job runs.
 struct Watch {
     progress: Option<Py<PyAny>>,
     counted: Counted,
@@ -112,7 +109,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Whether the work may go on.
+    /// Checks signals and calls back; `false` if the job must stop.
     fn look(&mut self) -> bool {
         if self.raised.is_none() {
             let looked = Python::attach(|py| {
@@ -124,7 +121,7 @@ impl Watch {
         self.raised.is_none()
     }
 
-    /// Calls back, unless nothing has changed.
+    /// Calls back if the numbers have changed.
     fn show(&mut self, py: Python<'_>) -> PyResult<()> {
         let now = (self.counted.0.load(Ordering::Relaxed), self.counted.1.load(Ordering::Relaxed));
         match &self.progress {
@@ -136,7 +133,7 @@ impl Watch {
         }
     }
 
-    /// The result. What the callback raised counts, even if the work was done meanwhile.
+    /// The result. An exception of the callback wins, even if the job has finished.
     fn finish<T>(mut self, py: Python<'_>, done: PyResult<Option<T>>) -> PyResult<T> {
         if let Some(raised) = self.raised.take() {
             return Err(raised);

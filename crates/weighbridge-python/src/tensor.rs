@@ -1,4 +1,4 @@
-//! Decoded numbers in memory of ours, which other libraries take over without a copy.
+//! Decoded values in our own memory, which other libraries take over without a copy.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -13,11 +13,11 @@ use weighbridge::DType;
 
 use crate::{dlpack, errors};
 
-/// From this length on, memory is asked of the system directly: it is cleared by need, by whoever
-/// writes to it first.
+/// From this length on, memory comes directly from the system, which clears each page on the first
+/// write, on the thread that writes.
 const LARGE: usize = 1 << 20;
 
-/// What consumers of arrays want their first byte aligned to; jax copies otherwise.
+/// The alignment that array libraries expect; jax copies otherwise.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Line([u8; 64]);
@@ -27,11 +27,11 @@ unsafe impl bytemuck::Zeroable for Line {}
 // SAFETY: as above.
 unsafe impl bytemuck::Pod for Line {}
 
-/// Where the numbers are.
+/// The memory of a tensor.
 pub(crate) enum Memory {
     Small(Vec<Line>, usize),
     Large(MmapMut),
-    /// In a file that is mapped, or in bytes that the model was opened from: the weight keeps them.
+    /// In a mapped file, or in bytes that the model was opened from. The weight keeps them alive.
     Lent(weighbridge::Weight),
 }
 
@@ -40,10 +40,10 @@ impl Memory {
         if len < LARGE {
             return Ok(Self::Small(vec![Line([0; 64]); len.div_ceil(64)], len));
         }
-        let no_memory = |_| PyMemoryError::new_err(format!("there is no memory for {len} bytes"));
+        let no_memory = |_| PyMemoryError::new_err(format!("cannot allocate {len} bytes"));
         let map = MmapMut::map_anon(len).map_err(no_memory)?;
         #[cfg(target_os = "linux")]
-        // Fewer, larger pages are filled faster; without them it works as well.
+        // Large pages are filled faster. A failure is harmless.
         let _ = map.advise(memmap2::Advice::HugePage);
         Ok(Self::Large(map))
     }
@@ -68,7 +68,7 @@ impl Memory {
         matches!(self, Self::Lent(_))
     }
 
-    /// The same bytes in memory of its own.
+    /// A copy of the bytes in new memory.
     pub(crate) fn copied(&self) -> PyResult<Self> {
         let mut copy = Self::new(self.bytes().len())?;
         copy.bytes_mut().copy_from_slice(self.bytes());
@@ -76,7 +76,7 @@ impl Memory {
     }
 }
 
-/// Numbers of one type and shape, row after row.
+/// Values of one type and shape, in row-major order.
 #[pyclass(frozen, module = "weighbridge._weighbridge")]
 pub(crate) struct Tensor {
     memory: Arc<Memory>,
@@ -85,7 +85,7 @@ pub(crate) struct Tensor {
 }
 
 impl Tensor {
-    /// New memory, which `fill` fills.
+    /// New memory, filled by `fill`.
     pub(crate) fn filled(
         py: Python<'_>,
         dtype: DType,
@@ -96,15 +96,15 @@ impl Tensor {
         let bytes = elements.and_then(|all| dtype.bytes_for(all));
         let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
         let bytes = bytes.ok_or_else(|| {
-            let why = format!("{shape:?} of {dtype} are no whole bytes of memory");
-            errors::usage(py, &why, Some("ask for 'f32', 'bf16' or 'f16'"))
+            let why = format!("{shape:?} values of {dtype} do not fill whole bytes");
+            errors::usage(py, &why, Some("use 'f32', 'bf16' or 'f16'"))
         })?;
         let mut memory = Memory::new(bytes)?;
         fill(memory.bytes_mut())?;
         Ok(Self { memory: Arc::new(memory), dtype, shape })
     }
 
-    /// The bytes of a weight where they lie; `None` if they cannot be lent.
+    /// The bytes of a weight in place; `None` if they cannot be lent.
     pub(crate) fn lent(weight: weighbridge::Weight, dtype: DType, shape: Vec<u64>) -> Option<Self> {
         weight.bytes()?;
         Some(Self { memory: Arc::new(Memory::Lent(weight)), dtype, shape })
@@ -165,12 +165,12 @@ impl Tensor {
         }
     }
 
-    /// The device that the memory is on: DLPack's number for the processor.
+    /// The DLPack number of the CPU.
     fn __dlpack_device__(&self) -> (i32, i32) {
         dlpack::DEVICE
     }
 
-    /// The memory for another library.
+    /// A DLPack capsule for another library.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,
@@ -180,21 +180,18 @@ impl Tensor {
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // Streams are for devices that work while the processor goes on.
+        // Streams are for devices that run asynchronously.
         drop(stream);
         dlpack::check_device(dl_device)?;
         let version = max_version.filter(|version| version.0 >= 1);
-        // The older form cannot say that memory is read-only.
+        // The older form has no read-only flag.
         let must_copy = copy == Some(true) || (self.memory.is_read_only() && version.is_none());
         if must_copy && copy == Some(false) {
             let why =
-                "the memory is read-only, which only DLPack 1.0 can say; a copy is not wanted";
+                "read-only memory needs DLPack 1.0 or a copy, and copy=False forbids the copy";
             return Err(pyo3::exceptions::PyBufferError::new_err(why));
         }
-        let memory = match must_copy {
-            true => Arc::new(self.memory.copied()?),
-            false => self.memory.clone(),
-        };
+        let memory = if must_copy { Arc::new(self.memory.copied()?) } else { self.memory.clone() };
         let exported = dlpack::Exported::new(memory, self.dtype, &self.shape, must_copy)?;
         exported.capsule(py, version.is_some())
     }

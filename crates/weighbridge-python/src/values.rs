@@ -1,4 +1,4 @@
-//! Metadata as values of Python.
+//! Metadata values as Python objects.
 
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use weighbridge::catalog::Value;
 
 use crate::run::briefly_if_near;
 
-/// A value. What was left in the file is read.
+/// A value as a Python object. Arrays that are still in the file are read now.
 pub(crate) fn of<'py>(
     py: Python<'py>,
     value: &Value,

@@ -1,10 +1,10 @@
-//! The verbs. Each gives the report that the command prints as JSON, as text.
+//! The verbs. Each returns the JSON report of the command as text.
 
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde::Serialize;
-use weighbridge::ops;
+use weighbridge::ops::{self, Figures, Window};
 use weighbridge::{Error, Result};
 
 use crate::errors;
@@ -78,13 +78,13 @@ pub(crate) fn quantize(
     patiently(py, progress, |work| text(ops::quantize(&model, &options.work(&limits(work)), &how)?))
 }
 
-/// The types that models can be quantized to, with what each is.
+/// The types that models can be quantized to, with a description of each.
 #[pyfunction]
 pub(crate) fn quantizers() -> Vec<(&'static str, &'static str)> {
     ops::quantizers().collect()
 }
 
-/// A report with notes, of which the command has some.
+/// A report with the field for notes, which only the command fills.
 #[derive(Serialize)]
 struct WithNotes<T> {
     #[serde(flatten)]
@@ -92,7 +92,7 @@ struct WithNotes<T> {
     notes: [String; 0],
 }
 
-/// Compares an output with what its source gives.
+/// Recomputes an output from its source and compares the two.
 #[pyfunction]
 pub(crate) fn verify(
     py: Python<'_>,
@@ -109,9 +109,8 @@ pub(crate) fn verify(
     let (options, limits) = (asked.converting(target)?, asked.limits()?);
     let how = if asked.is_quantized()? { Some(asked.quantizing()?) } else { None };
     if let Some(name) = asked.rest()? {
-        let why =
-            format!("{name} is about quantizing, and nothing says that the output was quantized");
-        let hint = "type, target_bpw or target_size says what it was quantized to";
+        let why = format!("{name} applies to quantized outputs, but no target type is given");
+        let hint = "pass the type, target_bpw or target_size that the output was quantized to";
         return Err(errors::usage(py, &why, Some(hint)));
     }
     patiently(py, progress, |work| {
@@ -122,9 +121,10 @@ pub(crate) fn verify(
             }
             ([output], [model], None) if !is_pipeline => {
                 let was_decoded = dequantized || ops::was_dequantized(output, model);
-                match was_decoded && !is_moved {
-                    true => ops::verify_dequantized(output, model, &options)?,
-                    false => ops::verify(output, model, &options)?,
+                if was_decoded && !is_moved {
+                    ops::verify_dequantized(output, model, &options)?
+                } else {
+                    ops::verify(output, model, &options)?
                 }
             }
             (outputs, models, _) => ops::verify_pipeline(outputs, models, &options)?,
@@ -146,4 +146,80 @@ pub(crate) fn diff(
     let (options, limits) = (asked.comparing()?, asked.limits()?);
     asked.finish()?;
     patiently(py, progress, |work| text(ops::diff(&a, &b, &options.work(&limits(work)))?))
+}
+
+/// Measures the values of every weight.
+#[pyfunction]
+pub(crate) fn stats(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    asked: Asked<'_>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let model = opened(py, model)?;
+    let (options, limits) = (asked.measuring()?, asked.limits()?);
+    asked.finish()?;
+    patiently(py, progress, |work| text(ops::stats(&model, &options.work(&limits(work)))?))
+}
+
+/// Hashes a model.
+#[pyfunction]
+pub(crate) fn hash(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    asked: Asked<'_>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let model = opened(py, model)?;
+    let (options, limits) = (asked.hashing()?, asked.limits()?);
+    asked.finish()?;
+    patiently(py, progress, |work| text(ops::hash(&model, &options.work(&limits(work)))?))
+}
+
+/// The report of `weigh show --json`. The command keeps its own type for it; a test compares the two.
+#[derive(Serialize)]
+struct ShowReport<'a, V: Serialize> {
+    path: String,
+    name: &'a str,
+    shape: &'a [u64],
+    scheme: &'static str,
+    variant: &'a str,
+    dtype: String,
+    rows: [u64; 2],
+    cols: [u64; 2],
+    values: V,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<Figures>,
+}
+
+/// Reads some values of one weight.
+#[pyfunction]
+pub(crate) fn show(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    name: &str,
+    stats: bool,
+    asked: Asked<'_>,
+) -> PyResult<String> {
+    let model = opened(py, model)?;
+    let options = asked.showing()?;
+    asked.finish()?;
+    let weight = model.find(name).map_err(|error| errors::no_such_tensor(py, &error))?;
+    patiently(py, None, |work| {
+        let window = Window::of(&weight, &options)?;
+        let numbers = window.numbers()?;
+        let ends = |range: std::ops::Range<u64>| [range.start, range.end];
+        text(ShowReport {
+            path: weight.model_path().to_string_lossy().into_owned(),
+            name: weight.name(),
+            shape: weight.shape(),
+            scheme: weight.scheme(),
+            variant: weight.variant(),
+            dtype: window.dtype().to_string(),
+            rows: ends(window.rows()),
+            cols: ends(window.columns()),
+            values: numbers.nested(window.shape()),
+            stats: stats.then(|| window.figures(work)).transpose()?,
+        })
+    })
 }

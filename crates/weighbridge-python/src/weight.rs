@@ -1,4 +1,4 @@
-//! Weights: what they are, and reading them into memory of the caller.
+//! Weights: their facts, and reading them into the caller's memory.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::model::{Handle, Model};
 use crate::run::{briefly, briefly_if_near, patiently};
 use crate::tensor::Tensor;
 
-/// Bytes that are made in so little time that nobody wants to stop it.
+/// Up to this many bytes, decoding is too quick to need Ctrl-C.
 const SHORT: usize = 16 << 20;
 
-/// A stored tensor that a weight is made of: name, role, type, shape, file, place, bytes.
+/// A stored tensor of a weight: name, role, type, shape, file, offset, bytes.
 type Part = (String, &'static str, String, Vec<u64>, std::ffi::OsString, Option<u64>, u64);
 
-/// A logical weight. What it is stays known when its model is closed; its numbers do not.
+/// A logical weight. Its facts stay available after the model is closed; its values do not.
 #[pyclass(frozen, module = "weighbridge._weighbridge")]
 pub(crate) struct Weight {
     handle: Arc<Handle>,
@@ -31,7 +31,7 @@ pub(crate) struct Weight {
     scheme: &'static str,
     #[pyo3(get)]
     variant: String,
-    /// The type its library decodes it to.
+    /// The type that the scheme's own library decodes to.
     #[pyo3(get)]
     dtype: Option<&'static str>,
     #[pyo3(get)]
@@ -76,22 +76,23 @@ impl Weight {
             let request = ReadInto::new(self.get()?, dtype, out).rows(rows);
             ops::read(vec![request], work)
         };
-        match out.len() <= SHORT && !self.handle.is_far {
-            true => briefly(py, || job(&Work::new(), out)),
-            false => patiently(py, None, |work| job(work, out)),
+        if out.len() <= SHORT && !self.handle.is_far {
+            briefly(py, || job(&Work::new(), out))
+        } else {
+            patiently(py, None, |work| job(work, out))
         }
     }
 }
 
 /// The type of that name.
 pub(crate) fn dtype_of(py: Python<'_>, name: &str) -> PyResult<DType> {
-    let unknown = || errors::usage(py, &format!("there is no type {name}"), None);
+    let unknown = || errors::usage(py, &format!("unknown type {name}"), None);
     DType::from_name(name).ok_or_else(unknown)
 }
 
 #[pymethods]
 impl Weight {
-    /// The stored tensors it is made of.
+    /// The stored tensors that encode it.
     fn parts(&self, py: Python<'_>) -> PyResult<Vec<Part>> {
         briefly(py, || {
             let weight = self.get()?;
@@ -108,7 +109,7 @@ impl Weight {
         })
     }
 
-    /// Fills memory of the caller with some rows, or with all.
+    /// Decodes some rows, or all, into the caller's memory.
     fn read_into(
         &self,
         py: Python<'_>,
@@ -121,7 +122,7 @@ impl Weight {
         self.read(py, dtype, rows, out.bytes())
     }
 
-    /// Some rows, or all, in memory of their own.
+    /// Decodes some rows, or all, into new memory.
     fn tensor(&self, py: Python<'_>, dtype: &str, rows: Option<(u64, u64)>) -> PyResult<Tensor> {
         let dtype = dtype_of(py, dtype)?;
         let mut shape = self.shape.clone();
@@ -131,7 +132,7 @@ impl Weight {
         Tensor::filled(py, dtype, shape, |out| self.read(py, dtype, rows, out))
     }
 
-    /// Its bytes where they lie, if it is plain and its file is mapped or in memory.
+    /// Its bytes in place, if it is plain and its file is mapped or in memory.
     fn view(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
         let checked = || {
             let weight = self.get()?;
@@ -143,20 +144,20 @@ impl Weight {
         Ok(dtype.and_then(|dtype| Tensor::lent(weight, dtype, self.shape.clone())))
     }
 
-    /// The bytes of its stored tensors, one after the other as they are.
+    /// The raw bytes of one stored tensor.
     fn stored(&self, py: Python<'_>, part: usize) -> PyResult<Vec<u8>> {
         briefly_if_near(py, self.handle.is_far, || {
             let weight = self.get()?;
             let mut parts = weight.parts();
             let (_, source, info) =
-                parts.nth(part).ok_or_else(|| Error::usage("it has no such part"))?;
+                parts.nth(part).ok_or_else(|| Error::usage("the weight has no such part"))?;
             let (slab, mut scratch) = (Slab::whole(0, 0, info.bytes), Vec::new());
             Ok(source.fetch(info, &slab, &mut scratch)?.bytes().to_vec())
         })
     }
 }
 
-/// Reads several weights of a model at once, each into memory of the caller: name, type, memory.
+/// Reads several weights in parallel into the caller's memory: name, type, memory.
 #[pyfunction]
 #[pyo3(signature = (model, requests, progress=None))]
 pub(crate) fn read_many(
@@ -179,8 +180,9 @@ pub(crate) fn read_many(
             .map(|(name, dtype, out)| Ok(ReadInto::new(model.weight(name)?, *dtype, out.bytes())));
         ops::read(requests.collect::<Result<_, Error>>()?, work)
     };
-    match total <= SHORT && progress.is_none() && !handle.is_far {
-        true => briefly(py, || job(&Work::new())),
-        false => patiently(py, progress, job),
+    if total <= SHORT && progress.is_none() && !handle.is_far {
+        briefly(py, || job(&Work::new()))
+    } else {
+        patiently(py, progress, job)
     }
 }

@@ -120,5 +120,5 @@ def test_names_that_no_file_can_hold(tiny: wb.Model) -> None:
     assert name not in tiny and tiny.get(name) is None
     with pytest.raises(wb.NoSuchTensorError):
         tiny[name]
-    with pytest.raises(TypeError, match="by its name"):
+    with pytest.raises(TypeError, match="looked up by name"):
         tiny[3]  # type: ignore[index]

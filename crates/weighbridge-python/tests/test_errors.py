@@ -88,10 +88,28 @@ def test_names_that_are_not_there(tiny: wb.Model) -> None:
     error = raised.value
     assert isinstance(error, KeyError) and error.kind == "no-such-tensor"
     assert "model.norm.weigth" in str(error) and not str(error).startswith(("'", '"'))
+    assert error.hint == "did you mean model.norm.weight?"
     with pytest.raises(KeyError):
         tiny.metadata["nothing"]
     with pytest.raises(TypeError):
         tiny[3]  # type: ignore[index]
+
+
+def test_close_names(tiny: wb.Model) -> None:
+    def hint(name: str) -> str:
+        with pytest.raises(wb.NoSuchTensorError) as raised:
+            tiny[name]
+        assert raised.value.reason == "the model has no such weight"
+        assert raised.value.tensor == name
+        return raised.value.hint or ""
+
+    # The end of one name, the end of several, a slip in a long name, and nothing close.
+    assert hint("norm.weight") == "did you mean model.norm.weight?"
+    assert "q_proj.weight" in hint("proj.weight") and hint("proj.weight").startswith("use a full name")
+    assert GPTQ in hint(GPTQ.replace("up_proj", "upproj"))
+    assert hint("zzz") == hint("") == "list(model) returns all names"
+    assert tiny.get("norm.weight") is None and tiny.get("norm.weight", default=3) == 3
+    assert tiny.get(GPTQ) is not None and "norm.weight" not in tiny
 
 
 def test_usage(tiny: wb.Model, tmp_path: Path) -> None:
@@ -188,7 +206,7 @@ def test_directories_without_a_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", [None, 3, 1.5, [], {}, object(), print])
 def test_what_is_no_model(source: Any) -> None:
-    with pytest.raises(TypeError, match="a model is a path"):
+    with pytest.raises(TypeError, match="use a path, an address, bytes"):
         wb.open(source)
 
 

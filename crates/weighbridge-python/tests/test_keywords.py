@@ -122,6 +122,22 @@ def test_comparing(verb: str, key: str) -> None:
     assert report["schema"] >= 1
 
 
+#: The options of `stats` and `hash`.
+MEASURING: dict[str, Any] = {"values": True, "tensors": True}
+
+
+@pytest.mark.parametrize(("verb", "key"), pairs("stats", "hash"))
+def test_measuring(verb: str, key: str) -> None:
+    arguments: dict[str, Any] = {key: (KNOWN | MEASURING)[key]}
+    assert getattr(wb, verb)(TINY, **arguments)["schema"] >= 1
+
+    class Nothing:
+        pass
+
+    with pytest.raises((TypeError, AttributeError, wb.UsageError)):
+        getattr(wb, verb)(TINY, **{key: Nothing()})
+
+
 def test_layouts(plain: Path, tmp_path: Path) -> None:
     wb.convert(TINY, tmp_path / "moved", to_layout="compressed-tensors")
     assert {weight.scheme for weight in wb.open(tmp_path / "moved").values()} == {"compressed", "plain"}
@@ -160,8 +176,9 @@ def test_one_expression_is_not_a_list_of_letters(tmp_path: Path) -> None:
 
 
 def test_every_keyword_is_covered() -> None:
-    for verb in ("convert", "dequantize", "quantize", "verify", "diff"):
-        missing = set(keywords(getattr(wb, verb))) - set(KNOWN) - SPECIAL - {"dequantized"}
+    for verb in ("convert", "dequantize", "quantize", "verify", "diff", "stats", "hash"):
+        known = set(KNOWN) | set(MEASURING)
+        missing = set(keywords(getattr(wb, verb))) - known - SPECIAL - {"dequantized"}
         assert not missing, (verb, missing)
 
 

@@ -124,3 +124,9 @@ def test_a_comparison(tmp_path: Path) -> None:
     report = wb.diff(many, many, values="all")
     if len(report["tensors"]) > 20:
         assert "more" in check(report._repr_html_()).text  # type: ignore[attr-defined]
+
+
+def test_names_are_completed() -> None:
+    with wb.open(TINY) as model:
+        assert model._ipython_key_completions_() == list(model)
+    assert model._ipython_key_completions_() == []

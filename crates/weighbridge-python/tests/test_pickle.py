@@ -108,7 +108,7 @@ def test_bytes_and_file_objects_cannot_be_pickled() -> None:
         for source in (data, bytearray(data), io.BytesIO(data), file):
             model = wb.open(source)
             for one in (model, model["special"]):
-                with pytest.raises(TypeError, match="another process could not open it"):
+                with pytest.raises(TypeError, match="another process cannot open it"):
                     pickle.dumps(one)
 
 

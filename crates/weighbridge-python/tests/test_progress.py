@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -69,6 +70,8 @@ def test_every_verb_calls_back(tmp_path: Path) -> None:
         ),
         "verify": lambda note: wb.verify(plain, TINY, progress=note),
         "diff": lambda note: wb.diff(plain, TINY, progress=note),
+        "stats": lambda note: wb.stats(TINY, progress=note),
+        "hash": lambda note: wb.hash(TINY, progress=note),
     }
     for verb, job in jobs.items():
         noted = Noted()
@@ -161,10 +164,61 @@ def test_a_bar_of_tqdm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert all(bar.closed and bar.n == bar.total > 0 for bar in Bar.made)
 
 
-def test_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
+class Terminal(io.StringIO):
+    """A stream that says what it is."""
+
+    def __init__(self, is_terminal: bool) -> None:
+        super().__init__()
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+
+@pytest.fixture
+def no_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    assert len(weighbridge.numpy.load_file(TINY, progress=True)) == 21
+
+
+def test_our_own_bar(no_tqdm: None, monkeypatch: pytest.MonkeyPatch, slow: wb.Model) -> None:
+    stream = Terminal(True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert len(weighbridge.numpy.load_file(slow, progress=True)) == 40
+    drawn = stream.getvalue()
+    assert drawn.endswith("\n") and drawn.count("\n") == 1
+    *_, first, last = drawn.rstrip("\n").split("\r")
+    assert first.startswith("loading [#") and "-] " in first
+    assert last.startswith(f"loading [{'#' * 24}] 100% ") and "/s" in last
+    assert max(map(len, drawn.split("\r"))) < 80, "it does not fit a terminal"
+
+
+def test_no_bar_where_there_is_no_terminal(
+    no_tqdm: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stream = Terminal(False)
+    monkeypatch.setattr(sys, "stderr", stream)
+    wb.convert(TINY, tmp_path / "piped.gguf", progress=True)
+    assert stream.getvalue() == ""
+    closed = Terminal(True)
+    closed.close()
+    for odd in (None, closed):
+        monkeypatch.setattr(sys, "stderr", odd)
+        assert len(weighbridge.numpy.load_file(TINY, progress=True)) == 21
+
+
+def test_a_bar_ends_its_line_when_the_work_fails(
+    no_tqdm: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from weighbridge._progress import shown
+
+    stream = Terminal(True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with pytest.raises(Stop), shown(True, "hashing") as show:
+        assert show is not None
+        show(3 << 20, 10 << 20)
+        raise Stop
+    assert "30% 3.0 MiB of 10.0 MiB" in stream.getvalue() and stream.getvalue().endswith("\n")
 
 
 def test_the_real_tqdm_if_it_is_there(tmp_path: Path) -> None:

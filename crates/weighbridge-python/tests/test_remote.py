@@ -318,7 +318,7 @@ def test_a_path_is_no_address(hub: Hub) -> None:
     for job in (wb.open, wb.inspect, wb.open_all, wb.numpy.load_file):
         with pytest.raises(wb.UsageError, match="an address begins with hf://") as raised:
             job(Path("hf://o/n"))
-        assert "as text" in str(raised.value.hint)
+        assert "as a string" in str(raised.value.hint)
     with pytest.raises(wb.UsageError, match="an address begins with https://"):
         wb.dequantize(Path("https://o/n"), "out")
 

@@ -34,6 +34,17 @@ def test_state_dict(tiny: wb.Model) -> None:
     assert tiny[GPTQ].numpy(torch.float16).dtype == "float16"
 
 
+def test_methods(tiny: wb.Model) -> None:
+    found = tiny.state_dict(dtype="bf16", names=[GPTQ])
+    assert list(found) == [GPTQ] and found[GPTQ].dtype == torch.bfloat16
+    assert list(tiny.state_dict()) == list(tiny)
+    weight = tiny[GPTQ]
+    assert raw(weight.torch()) == bytes(weight.tensor())
+    rows = weight.torch(torch.float32, rows=slice(2, 5))
+    assert raw(rows) == bytes(weight.tensor("f32", rows=slice(2, 5)))
+    assert weight.torch(device="cpu").device.type == "cpu"
+
+
 def test_every_type() -> None:
     path = FILES / "safetensors" / "dtypes.safetensors"
     with wb.open(path) as model:

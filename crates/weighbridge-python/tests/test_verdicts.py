@@ -15,9 +15,9 @@ from shared import TINY
 
 def test_nothing_to_compare_is_no_verdict(plain: Path) -> None:
     assert wb.diff(TINY, plain, include=["mlp"])["ok"]
-    with pytest.raises(wb.UsageError, match="no weight to compare"):
+    with pytest.raises(wb.UsageError, match="select no weights"):
         wb.diff(TINY, plain, include=["no such name"])
-    with pytest.raises(wb.UsageError, match="no weight to compare"):
+    with pytest.raises(wb.UsageError, match="select no weights"):
         wb.diff(TINY, plain, exclude=["."])
 
 

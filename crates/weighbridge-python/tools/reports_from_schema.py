@@ -1,5 +1,5 @@
-"""Writes python/weighbridge/_reports.py: the reports of the verbs as typed dictionaries, from the
-schemas of the command's JSON. A test holds the file to it.
+"""Generates python/weighbridge/_reports.py, the typed dictionaries of the reports, from the JSON
+schemas of the command. A test checks that the file is up to date.
 
     python tools/reports_from_schema.py [--check]
 """
@@ -21,18 +21,22 @@ REPORTS = {
     "convert.json": "ConvertReport",
     "verify.json": "VerifyReport",
     "diff.json": "DiffReport",
+    "stats.json": "StatsReport",
+    "hash.json": "HashReport",
+    "show.json": "ShowReport",
 }
 SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-# Lists of things that have a better name in the singular than what is left without the last letter.
+# Singular names of lists that do not end in a plural s.
 SINGULAR = {"dropped": "Dropped", "skipped": "Skipped", "tied": "Tied", "mismatched": "Mismatch"}
 
 
 class Writer:
-    """Turns schemas into classes, each after those that it needs."""
+    """Turns schemas into classes, each after its dependencies."""
 
     def __init__(self) -> None:
         self.classes: list[str] = []
         self.made: dict[str, str] = {}
+        self.open_refs: list[tuple[str, str]] = []
 
     def load(self, file: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((SCHEMAS / file).read_text())
@@ -46,9 +50,21 @@ class Writer:
         return file, name, schema["$defs"][name]
 
     def type_of(self, file: str, schema: dict[str, Any], name: str) -> str:
+        if "$ref" in schema and "properties" in schema:
+            return self.object(file, self.merged(file, schema), name)
         if "$ref" in schema:
             file, found, target = self.resolve(file, schema["$ref"])
-            return self.type_of(file, target, camel(Path(file).stem, found))
+            if "properties" in target:
+                return self.type_of(file, target, camel(Path(file).stem, found))
+            if (file, found) in self.open_refs:
+                # Only a class can hold itself: nested arrays have no name of their own.
+                return "Any"
+            self.open_refs.append((file, found))
+            kind = self.type_of(file, target, camel(Path(file).stem, found))
+            self.open_refs.pop()
+            return kind
+        if "enum" in schema:
+            return f"Literal[{', '.join(literal(one) for one in schema['enum'])}]"
         if "anyOf" in schema:
             kinds = [self.type_of(file, one, name) for one in schema["anyOf"]]
             return " | ".join(dict.fromkeys(kinds))
@@ -85,16 +101,25 @@ class Writer:
         self.classes.append(class_text(name, sentence(schema), fields))
         return name
 
+    def merged(self, file: str, schema: dict[str, Any]) -> dict[str, Any]:
+        """An object that extends another one, with the fields of both."""
+        _, _, base = self.resolve(file, schema["$ref"])
+        properties = schema["properties"] | base["properties"]
+        required = schema["required"] + base["required"]
+        merged = {**schema, "properties": properties, "required": required}
+        del merged["$ref"]
+        return merged
+
     def report(self, file: str, name: str) -> None:
         schema = self.load(file)
         if "$ref" in schema:
-            _, _, base = self.resolve(file, schema["$ref"])
             self.type_of(file, {"$ref": schema["$ref"]}, name)
-            properties = schema["properties"] | base["properties"]
-            required = schema["required"] + base["required"]
-            schema = {**schema, "properties": properties, "required": required}
-            del schema["$ref"]
+            schema = self.merged(file, schema)
         self.object(file, schema, name)
+
+
+def literal(value: Any) -> str:
+    return "None" if value is None else json.dumps(value)
 
 
 def camel(*words: str) -> str:
@@ -108,7 +133,7 @@ def class_name(parent: str, field: str, about: dict[str, Any]) -> str:
 
 def class_text(name: str, about: str, fields: dict[str, tuple[str, str]]) -> str:
     if any(keyword.iskeyword(field) for field in fields):
-        # Such a name can stand in quotes only, and so does what it holds.
+        # A keyword can only be a quoted name, which needs the functional syntax.
         lines = [f"# {line}" for line in textwrap.wrap(about, 96)]
         lines += [f"{name} = TypedDict(", f'    "{name}",', "    {"]
         for field, (said, kind) in fields.items():
@@ -121,7 +146,7 @@ def class_text(name: str, about: str, fields: dict[str, tuple[str, str]]) -> str
 
 
 def sentence(schema: dict[str, Any]) -> str:
-    return str(schema.get("description") or schema.get("title") or "A part of a report.")
+    return str(schema.get("description") or schema.get("title") or "Part of a report.")
 
 
 def comment(text: str) -> list[str]:
@@ -133,10 +158,10 @@ def written() -> str:
     for file, name in REPORTS.items():
         writer.report(file, name)
     head = (
-        '"""The reports of the verbs, typed. Made from the schemas of the command\'s JSON by\n'
-        'tools/reports_from_schema.py; change those instead."""\n\n'
+        '"""The typed reports of the verbs. Generated from docs/schema by\n'
+        'tools/reports_from_schema.py; do not edit."""\n\n'
         "from __future__ import annotations\n\n"
-        "from typing import Any, NotRequired, TypedDict\n\n\n"
+        "from typing import Any, Literal, NotRequired, TypedDict\n\n\n"
     )
     names = "".join(f'    "{name}",\n' for name in sorted(writer.made))
     return head + "\n\n".join(writer.classes) + f"\n\n__all__ = [\n{names}]\n"
@@ -145,7 +170,7 @@ def written() -> str:
 def main() -> None:
     text = written()
     if "--check" in sys.argv:
-        sys.exit(0 if TARGET.read_text() == text else f"{TARGET.name} is not what the schemas say")
+        sys.exit(0 if TARGET.read_text() == text else f"{TARGET.name} is out of date: run {Path(__file__).name}")
     TARGET.write_text(text)
 
 

@@ -10,13 +10,21 @@ use weighbridge::ops::QuantizeOptions;
 const PYTHON: &str = "crates/weighbridge-python/python/weighbridge";
 
 /// The verbs of Python, whose file is the same for all.
-const VERBS: [&str; 6] = ["convert", "dequantize", "diff", "inspect", "quantize", "verify"];
+const VERBS: [&str; 9] =
+    ["convert", "dequantize", "diff", "hash", "inspect", "quantize", "show", "stats", "verify"];
+
+/// Verbs of the command that Python has no function for, with the reason.
+const VERBS_ALONE: [(&str, &str); 3] = [
+    ("completions", "for shells"),
+    ("errors", "a page of text; `WeighbridgeError.hint` and docs/problems.md have it"),
+    ("man", "for shells"),
+];
 
 /// Flags that are called otherwise in Python.
 const OTHERWISE: [(&str, &str); 2] = [("kv", "metadata"), ("pre", "pre_tokenizer")];
 
 /// Flags that no argument of a verb stands for (`*`: of any), with the reason.
-const FLAGS_ALONE: [(&str, &[&str], &str); 8] = [
+const FLAGS_ALONE: [(&str, &[&str], &str); 10] = [
     ("*", &["color", "help", "json", "json-lines", "quiet", "verbose"], "about printing"),
     ("diff", &["limit", "sort"], "about printing"),
     ("inspect", &["key", "metadata", "sort", "tree"], "a report has all of it"),
@@ -28,13 +36,15 @@ const FLAGS_ALONE: [(&str, &[&str], &str); 8] = [
     ),
     ("quantize", &["cast", "dtype"], "hidden in the help: the type says it"),
     ("quantize", &["max-output", "skip-unreadable", "to-layout"], "nothing grows, all is read"),
+    ("show", &["output"], "`weight.numpy().tofile(..)` writes the same bytes"),
+    ("stats", &["limit"], "about printing"),
     ("verify", &["max-shard-size"], "files are found, and not made"),
 ];
 
 /// Arguments that no flag stands for, with the reason.
 const ARGUMENTS_ALONE: [(&str, &[&str], &str); 3] = [
     ("*", &["progress"], "the command shows it by itself"),
-    ("*", &["a", "b", "output", "source"], "they have their places in a command line"),
+    ("*", &["a", "b", "name", "output", "source"], "they have their places in a command line"),
     ("open", &["limits", "name"], "limits are flags of their own, and files have names"),
 ];
 
@@ -98,6 +108,18 @@ fn python_has_the_flags_of_each_verb() {
         let own = flags(verb, verb, |heading| !is_of_opening(heading));
         same(verb, &own.difference(&limits).cloned().collect(), &arguments);
     }
+}
+
+#[test]
+fn python_has_the_verbs_or_a_reason() {
+    let command = super::command();
+    let verbs: BTreeSet<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let alone = VERBS_ALONE.iter().map(|(verb, _)| *verb);
+    let listed: BTreeSet<&str> = VERBS.into_iter().chain(alone).chain(["help"]).collect();
+    let missing: Vec<_> = verbs.difference(&listed).collect();
+    assert!(missing.is_empty(), "Python has no functions for the verbs {missing:?}");
+    let gone: Vec<_> = listed.difference(&verbs).filter(|verb| **verb != "help").collect();
+    assert!(gone.is_empty(), "there are no verbs {gone:?}");
 }
 
 #[test]

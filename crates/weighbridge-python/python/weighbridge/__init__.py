@@ -5,11 +5,12 @@
     with wb.open("Qwen3-8B-GPTQ/") as model:
         weight = model["model.layers.0.mlp.up_proj.weight"]
         weight.shape, weight.dtype, weight.scheme
-        weight.numpy("f32")     # all of it, decoded
-        weight[128:256]         # these rows, and no others are read
+        weight.numpy("f32")     # the whole weight, decoded
+        weight[128:256]         # reads only these rows
 
-`convert`, `dequantize`, `quantize`, `verify` and `diff` are the verbs of the command `weigh`, which
-comes with the package. Nothing has to be installed beside it; arrays ask for numpy.
+`inspect`, `show`, `stats`, `convert`, `dequantize`, `quantize`, `diff`, `verify` and `hash` are the
+verbs of the command `weigh`, which is part of the package. It has no required dependencies; arrays
+need numpy.
 """
 
 from __future__ import annotations
@@ -30,20 +31,42 @@ from ._model import Metadata, Model, Part, Weight
 from ._open import BinaryFile, Limits, ModelLike, Rules, StrPath, open, open_all
 from ._progress import Progress
 from ._safe_open import PySafeSlice, safe_open
-from ._verbs import convert, dequantize, diff, inspect, quantize, quantizers, verify
+from ._verbs import (
+    convert,
+    dequantize,
+    diff,
+    hash,
+    inspect,
+    quantize,
+    quantizers,
+    show,
+    stats,
+    verify,
+)
 from ._weighbridge import VERSION as __version__
 from ._weighbridge import Tensor
 
 if TYPE_CHECKING:
     from . import numpy as numpy
     from . import torch as torch
-    from ._reports import ConvertReport, DiffReport, InspectReport, VerifyReport
+    from ._reports import (
+        ConvertReport,
+        DiffReport,
+        HashReport,
+        InspectReport,
+        ShowReport,
+        StatsReport,
+        VerifyReport,
+    )
+    from .numpy import load_file as load_file
+    from .numpy import save_file as save_file
 
 __all__ = [
     "BinaryFile",
     "ConvertReport",
     "DTypeLike",
     "DiffReport",
+    "HashReport",
     "InspectReport",
     "LimitError",
     "Limits",
@@ -56,6 +79,8 @@ __all__ = [
     "Progress",
     "PySafeSlice",
     "Rules",
+    "ShowReport",
+    "StatsReport",
     "StrPath",
     "Tensor",
     "UnsupportedError",
@@ -68,28 +93,39 @@ __all__ = [
     "convert",
     "dequantize",
     "diff",
+    "hash",
     "inspect",
+    "load_file",
     "numpy",
     "open",
     "open_all",
     "quantize",
     "quantizers",
     "safe_open",
+    "save_file",
+    "show",
+    "stats",
     "torch",
     "verify",
 ]
 
-_REPORTS = {"ConvertReport", "DiffReport", "InspectReport", "VerifyReport"}
+_MODULES = ("numpy", "torch")
+_FROM_NUMPY = ("load_file", "save_file")
 
 
 def __getattr__(name: str) -> Any:
-    """Modules and types that most programs do not need are imported when they are."""
-    if name in ("numpy", "torch"):
-        from importlib import import_module
+    """Imports modules and report types on first use, so that `import weighbridge` stays fast."""
+    from importlib import import_module
 
+    if name in _MODULES:
         return import_module(f"{__name__}.{name}")
-    if name in _REPORTS:
-        from . import _reports
-
-        return getattr(_reports, name)
+    if name in _FROM_NUMPY:
+        return getattr(import_module(f"{__name__}.numpy"), name)
+    if name.endswith("Report") and name in __all__:
+        return getattr(import_module(f"{__name__}._reports"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public API."""
+    return sorted(__all__)

@@ -9,9 +9,9 @@ from ._weighbridge import cli
 
 
 def main() -> None:
-    """Runs the command and ends the process with its exit code."""
-    # The command looks after Ctrl-C itself; Python's handler would only note it. Who started it deaf to
-    # Ctrl-C, as a shell does in the background, wants it so.
+    """Runs the command and exits with its exit code."""
+    # The command handles Ctrl-C itself; Python's handler would only set a flag. A shell starts
+    # background jobs with SIGINT ignored, which stays so.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(cli(["weigh", *sys.argv[1:]]))

@@ -1,4 +1,4 @@
-"""Where a model is: a path, a name, or an address."""
+"""Tells paths, names and addresses apart."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from ._errors import UsageError
 
 _SCHEMES = "|".join(native.schemes())
 _ADDRESS = re.compile(rf"({_SCHEMES})://")
-#: What becomes of an address that is taken for a path: two slashes are one.
+#: An address that went through `pathlib.Path`, which collapses the two slashes.
 _COLLAPSED = re.compile(rf"({_SCHEMES}):[/\\](?![/\\])")
 
 
 def location(source: str | os.PathLike[str]) -> str:
-    """A path or an address as text; the native part tells them apart, and a path always wins."""
+    """A path or an address as text. The native part tells them apart; a path takes precedence."""
     text = os.fsdecode(source)
     if _COLLAPSED.match(text) and not os.path.exists(text):
         scheme = text.partition(":")[0]
         raise UsageError(
-            f"{text}: there is no such file, and an address begins with {scheme}://",
-            hint="give an address as text; pathlib.Path makes one slash of two",
+            f"{text}: no such file, and an address begins with {scheme}://",
+            hint="pass the address as a string; pathlib.Path collapses the two slashes",
         )
     return text
 
 
 def is_address(text: str) -> bool:
-    """Whether it leads elsewhere."""
+    """Whether it is the address of a remote model."""
     return _ADDRESS.match(text) is not None and not os.path.exists(text)
 
 

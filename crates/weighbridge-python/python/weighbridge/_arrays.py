@@ -1,4 +1,4 @@
-"""Types of weights as types of numpy. numpy and ml_dtypes are imported when an array is wanted."""
+"""Maps weight types to numpy types. numpy and ml_dtypes are imported on first use."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: What a weight can be read as: a name, or anything that numpy takes for a type. `"auto"` is what
-#: `convert` would write, `None` the type that the weight's own library decodes it to.
+#: The type to read a weight as: a name, or anything that numpy takes for a dtype. `"auto"` is the type
+#: that `convert` writes, `None` the type that the scheme's own library decodes to.
 DTypeLike = Literal["auto", "bf16", "f16", "f32"] | Any
 
-# The name in ml_dtypes, or else in numpy.
+# Names in ml_dtypes, then in numpy.
 _ML_DTYPES = {
     "BF16": "bfloat16",
     "F8_E4M3": "float8_e4m3fn",
@@ -44,18 +44,18 @@ _NUMPY = {
     "C128": "complex128",
 }
 _SHORT = {"f32": "F32", "bf16": "BF16", "f16": "F16"}
-# In small letters these are numpy's, which counts bytes: its `f4` is no float of four bits.
+# In lower case these are numpy's names, which count bytes: `f4` is not a four-bit float.
 _IN_BYTES = {"f4": "F32", "i8": "I64", "u8": "U64"}
-#: What a type of weights is called in Python.
+#: The Python name of each weight type.
 TYPE_NAMES = _NUMPY | _ML_DTYPES
 _LONG = {name: dtype for dtype, name in TYPE_NAMES.items()}
-#: Several of them share a byte in the file; in an array each has one of its own.
+#: Types that share bytes in the file. In an array each value has a byte of its own.
 PACKED = frozenset({"F4", "F6_E2M3", "F6_E3M2"})
 
 
 @cache
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """The type of numpy for a type of weights."""
+    """The numpy dtype for a weight type."""
     try:
         import numpy as np
     except ImportError as error:
@@ -66,12 +66,12 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
         return np.dtype(name)
     name = _ML_DTYPES.get(dtype)
     if name is None:
-        raise UsageError(f"numpy has no type for {dtype}; read it as 'f32', 'bf16' or 'f16'")
+        raise UsageError(f"numpy has no type for {dtype}; use 'f32', 'bf16' or 'f16'")
     try:
         import ml_dtypes
     except ImportError as error:
         error.add_note(
-            f"hint: {dtype} is a type of ml_dtypes: pip install 'weighbridge[numpy]', or ask for 'f32'"
+            f"hint: {dtype} arrays need ml_dtypes: pip install 'weighbridge[numpy]', or use 'f32'"
         )
         raise
     found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
@@ -79,7 +79,7 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
 
 
 def dtype_name(dtype: object) -> str:
-    """The name of a type, however it is given: `"bf16"`, `"BF16"`, `np.float32`, `torch.float16`."""
+    """The name of a type given as `"bf16"`, `"BF16"`, `np.float32`, `torch.float16`, .."""
     if isinstance(dtype, str):
         known = _SHORT.get(dtype.lower()) or _IN_BYTES.get(dtype) or _LONG.get(dtype)
         known = known or (dtype.upper() if dtype.upper() in TYPE_NAMES else None)
@@ -88,7 +88,7 @@ def dtype_name(dtype: object) -> str:
     try:
         return _remembered(dtype)
     except TypeError:
-        # What cannot be a key is looked up each time.
+        # An unhashable value cannot be cached.
         return _looked_up(dtype)
 
 
@@ -104,7 +104,7 @@ def _looked_up(dtype: object) -> str:
         name = ""
     found = _LONG.get(str(name))
     if found is None:
-        raise UsageError(f"{dtype!r} is no type of weights; 'f32', 'bf16' and 'f16' always are")
+        raise UsageError(f"{dtype!r} is not a weight type; use 'f32', 'bf16' or 'f16'")
     return found
 
 
@@ -112,13 +112,13 @@ _remembered = lru_cache(maxsize=64)(_looked_up)
 
 
 def wanted_of(stored: str, own: str, asked: str) -> str:
-    """The type that a weight of a whole model is read as: what is asked for is for floating-point
-    numbers; integers, booleans and complex ones keep theirs."""
+    """The type that a weight is read as when all are. `asked` applies to floating-point weights;
+    integer, boolean and complex ones keep their own type."""
     return asked if stored.startswith(("F", "BF")) else own
 
 
 def empty(shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
-    """A new array for a weight."""
+    """A new uninitialized array."""
     target = numpy_dtype(dtype)
     import numpy as np
 
@@ -126,7 +126,7 @@ def empty(shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
 
 
 def bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """The memory of an array: the buffers of Python know nothing of bfloat16."""
+    """The memory of an array as bytes, because Python buffers do not know bfloat16."""
     import numpy as np
 
     return array.reshape(-1).view(np.uint8)

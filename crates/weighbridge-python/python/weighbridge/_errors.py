@@ -1,13 +1,13 @@
-"""What can go wrong, by whose fault it is."""
+"""The exceptions."""
 
 from __future__ import annotations
 
 
 class WeighbridgeError(Exception):
-    """The base of all errors that are about models.
+    """The base class of all errors about models.
 
-    `path`, `tensor` and `offset` say where it happened, as far as that is known; `reason` is the
-    message without them, `hint` what can be done about it, `kind` a stable word.
+    `path`, `tensor` and `offset` say where it happened, if known. `reason` is the message without
+    them, `hint` says what to do, and `kind` is a stable word.
     """
 
     kind: str = "internal"
@@ -25,49 +25,49 @@ class WeighbridgeError(Exception):
             self.add_note(f"hint: {hint}")
 
     def __str__(self) -> str:
-        # KeyError shows the representation of its text otherwise.
+        # KeyError would show the repr of its text.
         return Exception.__str__(self)
 
 
 class MalformedError(WeighbridgeError, ValueError):
-    """The file breaks the rules of its own format, or was changed while it was read."""
+    """The file violates its format, is truncated, or changed while it was read."""
 
     kind = "malformed"
 
 
 class UnsupportedError(WeighbridgeError, NotImplementedError):
-    """The file is fine, but this version cannot do what was asked of it."""
+    """The file is valid, but this version cannot handle it."""
 
     kind = "unsupported"
 
 
 class LimitError(WeighbridgeError, ValueError):
-    """Going on would cost more than the limits allow."""
+    """Opening would exceed a limit."""
 
     kind = "limit"
 
 
 class UsageError(WeighbridgeError, ValueError):
-    """The call makes no sense: memory of the wrong length, rows that are not there."""
+    """The call is invalid: memory of the wrong length, an existing output, a closed model."""
 
     kind = "usage"
 
 
 class NoSuchTensorError(WeighbridgeError, KeyError):
-    """The model has no weight of that name."""
+    """No weight has that name. The hint lists close names."""
 
     kind = "no-such-tensor"
 
 
 class VerificationError(WeighbridgeError):
-    """What was written is not what the source gives; it was deleted. `report` has the details."""
+    """The output did not match its source and was deleted. `report` has the details."""
 
     kind = "verification"
     report: object = None
 
 
 for _class in (WeighbridgeError, *WeighbridgeError.__subclasses__()):
-    # Tracebacks name them as users import them.
+    # Tracebacks show the name that users import.
     _class.__module__ = "weighbridge"
 
 _CLASSES: dict[str, type[WeighbridgeError]] = {
@@ -89,10 +89,10 @@ def make(
     hint: str | None,
     errno: int | None,
 ) -> Exception:
-    """The exception for an error of the library; called by the native part."""
+    """Creates the exception for an error of the library. The native part calls it."""
     error: Exception
     if kind == "io":
-        # With a number, the constructor chooses FileNotFoundError, PermissionError and so on.
+        # With an errno, the constructor selects FileNotFoundError, PermissionError and so on.
         if errno is None:
             error = OSError(text)
         else:

@@ -1,4 +1,4 @@
-"""How models, weights and comparisons show themselves, as a line and as a table for notebooks."""
+"""Renders models, weights and comparisons as one line, and as HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_ROWS = 20
 
 
 def count_text(count: int) -> str:
-    """A number of parameters as people say it."""
+    """A parameter count with a unit."""
     for unit, scale in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("K", 10**3)):
         if count >= scale:
             return f"{count / scale:.1f} {unit}"
@@ -36,7 +36,7 @@ def count_text(count: int) -> str:
 
 
 def bytes_text(count: int) -> str:
-    """A number of bytes as people say it."""
+    """A size with a unit."""
     for unit, scale in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= scale:
             return f"{count / scale:.1f} {unit}"
@@ -44,7 +44,7 @@ def bytes_text(count: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from a file without anything that moves a cursor or turns the reading direction."""
+    """Text from a file with control and bidirectional characters escaped."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
@@ -79,7 +79,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str) -> 
 
 
 def model(report: InspectReport) -> str:
-    """A model as a table: what it is, its schemes, what is wrong with it."""
+    """A model as a table of its schemes, with a list of problems."""
     line = escape(model_line(report)[len("<Model ") : -1])
     total = sum(scheme["bytes"] for scheme in report["schemes"]) or 1
     rows = [
@@ -103,7 +103,7 @@ def model(report: InspectReport) -> str:
 
 
 def weight(weight: Weight) -> str:
-    """A weight as a table of the stored tensors that it is made of."""
+    """A weight as a table of its parts."""
     line = escape(weight_line(weight)[len("<Weight ") : -1])
     if weight.undecodable is not None:
         line += f"<br>cannot be decoded: {escape(printable(weight.undecodable))}"
@@ -123,7 +123,7 @@ def _figure(value: float | None, form: str) -> str:
 
 
 def diff(report: DiffReport) -> str:
-    """A comparison as a table, what differs first."""
+    """A comparison as a table, largest differences first."""
     summary: Any = report["summary"]
     verdict = "same model" if report["ok"] else "changed"
     counts = ", ".join(

@@ -8,17 +8,20 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast, overload
 
 from . import _html
 from . import _weighbridge as native
 from ._arrays import PACKED, DTypeLike, bytes_of, dtype_name, empty, numpy_dtype
 from ._errors import MalformedError, NoSuchTensorError, UnsupportedError, UsageError
+from ._progress import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ._reports import InspectProblem, InspectReport
+
+_Default = TypeVar("_Default")
 
 #: How a model was opened: its path or address, and the options.
 Opened = tuple[str, dict[str, Any]]
@@ -27,30 +30,30 @@ FileState = tuple[str, int, int | None, str | None]
 
 #: Why a model cannot be pickled.
 NOT_BY_PATH = (
-    "a model of bytes or of a file object cannot be pickled: another process could not open it; "
+    "a model opened from bytes or a file object cannot be pickled: another process cannot open it; "
     "open it by its path"
 )
 SECRET = (
-    "a model whose address has a query or a password cannot be pickled: those may be secret, and are "
-    "not handed on; open it in the other process"
+    "a model whose address has a query or a password cannot be pickled: they may be secret; "
+    "open it in the other process"
 )
 
 
 class Part(NamedTuple):
-    """A stored tensor that a weight is made of."""
+    """A stored tensor of a weight."""
 
     name: str
     role: str
     dtype: str
     shape: tuple[int, ...]
     file: str
-    #: From the start of the file; `None` where the bytes do not lie there in one piece.
+    #: Bytes from the start of the file; `None` if the data is not contiguous there.
     offset: int | None
     nbytes: int
 
 
 class Metadata(Mapping[str, Any]):
-    """What the files say about the model. Values are read when they are asked for."""
+    """The metadata of a model's files. Each value is read on access."""
 
     def __init__(self, model: native.Model) -> None:
         self._model = model
@@ -72,9 +75,9 @@ class Metadata(Mapping[str, Any]):
 
 
 class Model(Mapping[str, "Weight"]):
-    """A model: a mapping of names to weights, in the order of its files.
+    """A model: a mapping from names to weights, in file order.
 
-    Made by `open`. Several threads may read from one model.
+    `open` returns it. Threads may share a model.
     """
 
     def __init__(self, opened: native.Model, remembered: Opened | str) -> None:
@@ -84,7 +87,7 @@ class Model(Mapping[str, "Weight"]):
 
     @property
     def path(self) -> str:
-        """Where it was opened from."""
+        """The path or address it was opened from."""
         return self._native.path
 
     @property
@@ -94,14 +97,14 @@ class Model(Mapping[str, "Weight"]):
 
     @property
     def metadata(self) -> Metadata:
-        """What its files say about themselves."""
+        """The metadata of its files, as a mapping."""
         if self._metadata is None:
             self._metadata = Metadata(self._native)
         return self._metadata
 
     @property
     def problems(self) -> list[InspectProblem]:
-        """What is wrong with it; empty if nothing is."""
+        """The problems of its files; empty if there are none."""
         return self.report()["problems"]
 
     def report(
@@ -112,17 +115,17 @@ class Model(Mapping[str, "Weight"]):
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
     ) -> InspectReport:
-        """What `weigh inspect --json` says of it; `tensors` lists the weights with their parts."""
+        """The report of `weigh inspect --json`. `tensors` adds the list of weights and their parts."""
         text = self._native.report(tensors, full_metadata, expressions(include), expressions(exclude))
         return cast("InspectReport", json.loads(text))
 
     def close(self) -> None:
-        """Ends reading. Arrays that were read, and views, stay valid."""
+        """Closes the files. Arrays and views stay valid."""
         self._native.close()
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the model is closed."""
         return self._native.closed
 
     def __enter__(self) -> Self:
@@ -138,10 +141,39 @@ class Model(Mapping[str, "Weight"]):
 
     def __getitem__(self, name: str) -> Weight:
         if not isinstance(name, str):
-            raise TypeError(f"a weight is asked for by its name, not by {name!r}")
+            raise TypeError(f"weights are looked up by name, not by {name!r}")
         if _is_no_text(name):
             raise NoSuchTensorError(f"{self.path}: no weight can be named {name!r}")
         return Weight(self, self._native.weight(name))
+
+    @overload
+    def get(self, name: str, /) -> Weight | None: ...
+    @overload
+    def get(self, name: str, /, default: _Default) -> Weight | _Default: ...
+    def get(self, name: str, /, default: Any = None) -> Any:
+        """The weight of that name, or `default`."""
+        # Without the search for close names that an error makes.
+        return self[name] if name in self else default
+
+    def state_dict(
+        self,
+        *,
+        dtype: DTypeLike = None,
+        names: Iterable[str] | None = None,
+        device: str | int = "cpu",
+        progress: Progress = None,
+    ) -> dict[str, Any]:
+        """Decodes all weights, or those in `names`, to torch tensors for `load_state_dict`.
+
+        Each tensor has the weight's own type. `dtype` converts floating-point weights.
+        """
+        from .torch import tensors_of
+
+        return tensors_of(self, dtype, progress, names, device)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """The names that IPython and Jupyter complete after `model["`."""
+        return [] if self.closed else list(self)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and not _is_no_text(name) and name in self._native
@@ -152,7 +184,7 @@ class Model(Mapping[str, "Weight"]):
     def __len__(self) -> int:
         return len(self._native)
 
-    # Two handles are the same model only if they are one.
+    # A mapping would compare all weights. Two handles are equal only if they are the same object.
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
@@ -175,26 +207,26 @@ class Model(Mapping[str, "Weight"]):
 
 
 def _is_no_text(name: str) -> bool:
-    """Whether it holds half a character, which no file can: Python's names of files may."""
+    """Whether it has a lone surrogate. Python's file names may; names in model files cannot."""
     return not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def expressions(given: Iterable[str]) -> list[str]:
-    """Names, or expressions for them; a single one is not taken for a list of letters."""
+    """A list of expressions. A single string is one expression, not a list of letters."""
     return [given] if isinstance(given, str) else list(given)
 
 
 def _reopened(path: str, wishes: dict[str, Any], files: list[FileState]) -> Model:
-    """Opens the model of another process again; an error if its files are others now."""
+    """Reopens a pickled model; an error if its files have changed."""
     model = Model(native.open_path(path, wishes), (path, wishes))
-    # By their names alone: the other process may have opened them from where it stands.
+    # By file name only: the other process may have another working directory.
     now = [(os.path.basename(file), *about) for file, *about in model._native.files]
     for file, *about in files:
         if (os.path.basename(file), *about) not in now:
             commit = about[-1] if path.startswith("hf://") else None
-            hint = f"its repository was at commit {commit}, which an address names behind an @"
+            hint = f"to pin that version, append @{commit} to the repository in the address"
             error = MalformedError(
-                f"{file}: was changed since the model was pickled", hint=hint if commit else None
+                f"{file}: changed since the model was pickled", hint=hint if commit else None
             )
             error.path = file
             raise error
@@ -202,7 +234,7 @@ def _reopened(path: str, wishes: dict[str, Any], files: list[FileState]) -> Mode
 
 
 class Weight:
-    """A weight: a handle, of which nothing is read before it is asked for."""
+    """A handle to one weight. It reads no data until you ask for values."""
 
     def __init__(self, model: Model, opened: native.Weight) -> None:
         self._model = model
@@ -210,7 +242,7 @@ class Weight:
 
     @property
     def model(self) -> Model:
-        """The model that it is a weight of."""
+        """The model it belongs to."""
         return self._model
 
     @property
@@ -220,17 +252,17 @@ class Weight:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its logical shape, outermost dimension first, whatever the file does."""
+        """Its logical shape, outermost dimension first in every format."""
         return tuple(self._native.shape)
 
     @property
     def ndim(self) -> int:
-        """How many dimensions it has."""
+        """The number of dimensions."""
         return len(self._native.shape)
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The number of elements."""
         size = 1
         for side in self._native.shape:
             size *= side
@@ -238,22 +270,22 @@ class Weight:
 
     @property
     def dtype(self) -> str:
-        """The type that its own library decodes it to, as safetensors spells it: `BF16`, `F32`, .."""
+        """The type that the scheme's own library decodes to, in safetensors spelling: `BF16`, .."""
         return self._native.dtype or self.variant
 
     @property
     def scheme(self) -> str:
-        """The scheme it is stored in: `plain`, `gptq`, .."""
+        """The quantization scheme: `plain`, `gptq`, .."""
         return self._native.scheme
 
     @property
     def variant(self) -> str:
-        """The kind within the scheme; of a plain weight, its stored type."""
+        """The variant of the scheme; for a plain weight, its stored type."""
         return self._native.variant
 
     @property
     def parts(self) -> list[Part]:
-        """The stored tensors it is made of."""
+        """The stored tensors that encode it."""
         return [
             Part(name, role, dtype, tuple(shape), file, offset, nbytes)
             for name, role, dtype, shape, file, offset, nbytes in self._native.parts()
@@ -261,16 +293,16 @@ class Weight:
 
     @property
     def nbytes(self) -> int:
-        """The stored bytes that make it up, scales included."""
+        """Its stored size in bytes, including scales."""
         return self._native.stored_bytes
 
     @property
     def undecodable(self) -> str | None:
-        """Why it cannot be decoded; `None` if it can."""
+        """Why it cannot be decoded, or `None`."""
         return self._native.undecodable
 
     def stored_bytes(self, part: int | str = 0) -> bytes:
-        """The bytes of one of its parts, as they are stored: by position, by role or by name."""
+        """The raw bytes of one part, selected by position, role or name."""
         if isinstance(part, str):
             for index, one in enumerate(self.parts):
                 if part in (one.role, one.name):
@@ -279,7 +311,7 @@ class Weight:
         return self._native.stored(part)
 
     def numpy(self, dtype: DTypeLike = None) -> NDArray[Any]:
-        """All of it as a new array: in its own type, or in another.
+        """Decodes the whole weight to a new array, in its own type or in `dtype`.
 
         >>> import weighbridge as wb
         >>> model = wb.open("samples/tiny-llama-gptq")
@@ -291,11 +323,10 @@ class Weight:
     def read(
         self, *, out: Any = None, rows: slice | None = None, dtype: DTypeLike = None
     ) -> Any:
-        """Reads some rows, or all, into memory of the caller: an array of numpy, or anything with a
-        writable buffer. Gives `out`, or a new array where there is none.
+        """Reads all rows, or some, into `out` and returns it. Without `out` it returns a new array.
 
-        The type is that of the array, which `dtype` must not contradict; of bytes without a type it is
-        `dtype`, or the weight's own.
+        `out` is a numpy array or any object with a writable buffer. An array sets the type, and
+        `dtype` must not contradict it. Untyped bytes take `dtype`, or the weight's own type.
         """
         bounds = None if rows is None else self._bounds(rows)
         if out is None:
@@ -303,13 +334,13 @@ class Weight:
         memory, found = _memory_of(out)
         wanted = self._wanted(dtype if dtype is not None else found)
         if dtype is not None and found is not None and dtype_name(found) != wanted:
-            raise UsageError(f"out is an array of {found}, and {wanted} was asked for")
+            raise UsageError(f"out has type {found}, but dtype is {wanted}")
         self._refuse_other_shape(out, bounds)
         self._native.read_into(wanted, bounds, memory)
         return out
 
     def __getitem__(self, key: Any) -> NDArray[Any]:
-        """Some rows as a new array; only those are decoded. Further indexes are numpy's."""
+        """Decodes only the selected rows to a new array. numpy applies further indexes."""
         first, rest = (key[0], key[1:]) if isinstance(key, tuple) and key else (key, ())
         if isinstance(first, slice) and self.ndim > 0:
             start, stop, step = first.indices(self.shape[0])
@@ -322,22 +353,22 @@ class Weight:
         if row is not None:
             row += self.shape[0] if row < 0 else 0
             if not 0 <= row < self.shape[0]:
-                raise IndexError(f"row {first} of {self.name}, which has {self.shape[0]}")
+                raise IndexError(f"row {first} is out of range: {self.name} has {self.shape[0]} rows")
             return cast("NDArray[Any]", self._array(self._wanted(None), (row, row + 1))[(0, *rest)])
         return cast("NDArray[Any]", self.numpy()[key])
 
     def __len__(self) -> int:
         if self.ndim == 0:
-            raise TypeError("a weight without dimensions has no length")
+            raise TypeError("a weight with no dimensions has no length")
         return self.shape[0]
 
-    # Rows one after the other; `in` asks for numbers, which nobody wants of a weight.
+    # Yields rows. Without it Python would iterate by index until an IndexError.
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return (self[row] for row in range(len(self)))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("its numbers are read from a file, which makes a copy")
+            raise ValueError("copy=False is not possible: values are decoded into new memory")
         if dtype is None:
             return self.numpy()
         try:
@@ -350,19 +381,26 @@ class Weight:
         return self.numpy().astype(dtype)
 
     def tensor(self, dtype: DTypeLike = None, *, rows: slice | None = None) -> native.Tensor:
-        """Its numbers in new memory, for libraries that speak DLPack, and as bytes for everybody.
-        No numpy is needed."""
+        """Decodes into new memory that supports DLPack and the buffer protocol. Needs no numpy."""
         bounds = None if rows is None else self._bounds(rows)
         return self._native.tensor(self._wanted(dtype), bounds)
 
+    def torch(
+        self, dtype: DTypeLike = None, *, rows: slice | None = None, device: str | int = "cpu"
+    ) -> Any:
+        """Decodes the weight, or some rows, to a new torch tensor."""
+        from .torch import tensor_of
+
+        return tensor_of(self, dtype, rows, device)
+
     def view(self) -> native.Tensor:
-        """Its bytes where they lie, read-only and without a copy. The weight must be plain, and the
-        model opened with `mmap=True` or from bytes."""
+        """Its bytes in place, read-only and without a copy. The weight must be plain, and the model
+        opened with `mmap=True` or from bytes."""
         view = self._native.view()
         if view is None:
             raise UsageError(
-                f"{self.name}: its bytes are not in memory as an array of numbers",
-                hint="open(path, mmap=True) maps plain weights; others must be decoded",
+                f"{self.name}: its bytes cannot be viewed in place",
+                hint="view() needs a plain weight and open(path, mmap=True); numpy() and tensor() decode",
             )
         return view
 
@@ -375,7 +413,7 @@ class Weight:
         copy: bool | None = None,
     ) -> object:
         if copy is False:
-            raise BufferError("its numbers are read from a file, which makes a copy")
+            raise BufferError("copy=False is not possible: values are decoded into new memory")
         tensor = self.tensor()
         return tensor.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
@@ -392,7 +430,7 @@ class Weight:
         return _html.weight(self)
 
     def _wanted(self, dtype: DTypeLike) -> str:
-        """The name of the type to read as."""
+        """The type to read as."""
         own = self._native.dtype
         if dtype is None or (isinstance(dtype, str) and dtype == "auto"):
             if own is None:
@@ -412,27 +450,26 @@ class Weight:
         if self.ndim == 0:
             raise UsageError(f"{self.name} has no rows")
         if not isinstance(rows, slice):
-            raise TypeError(f"rows are a slice, not {type(rows).__name__}")
+            raise TypeError(f"rows must be a slice, not {type(rows).__name__}")
         start, stop, step = rows.indices(self.shape[0])
         if step != 1:
-            raise UsageError("rows are read one after the other, without steps")
+            raise UsageError("rows takes no step: they are read in order")
         return start, max(start, stop)
 
     def _refuse_other_shape(self, out: Any, rows: tuple[int, int] | None) -> None:
-        """Memory in one row is memory; a table of other sides would be filled with other numbers
-        than its indexes say."""
+        """An error if `out` has several dimensions and another shape: its indexes would be wrong."""
         found = tuple(getattr(out, "shape", ()))
         shape = self.shape if rows is None else (rows[1] - rows[0], *self.shape[1:])
         if len(found) > 1 and found != shape:
             raise UsageError(
-                f"out has the shape {found}, and {self.name} gives {shape}",
-                hint="out.reshape(-1) is filled whatever its shape is",
+                f"out has shape {found}, but {self.name} has {shape}",
+                hint="pass out.reshape(-1) to fill it regardless of its shape",
             )
 
     def _array(self, dtype: str, rows: tuple[int, int] | None) -> NDArray[Any]:
         shape = self.shape if rows is None else (rows[1] - rows[0], *self.shape[1:])
         if dtype in PACKED:
-            # Numbers that share a byte are given one each; f32 holds every one of them.
+            # Several values share a byte in the file and get one each here. f32 holds all of them exactly.
             target = numpy_dtype(dtype)
             return self._array("F32", rows).astype(target)
         array = empty(shape, dtype)
@@ -445,7 +482,7 @@ def _weight_of(model: Model, name: str) -> Weight:
 
 
 def _row_of(key: Any) -> int | None:
-    """The row that an index means; `None` if it is none, as arrays of indexes and masks are."""
+    """The row of an integer index; `None` for arrays of indexes and masks."""
     if isinstance(key, bool):
         return None
     try:
@@ -455,27 +492,27 @@ def _row_of(key: Any) -> int | None:
 
 
 def _memory_of(out: Any) -> tuple[Any, Any]:
-    """The bytes of what is read into, and its type if it has one."""
+    """The memory of `out` as bytes, and its type if it has one."""
     interface = getattr(out, "__array_interface__", None)
     if interface is not None and hasattr(out, "flags"):
         if not out.flags.c_contiguous:
-            raise UsageError("out does not lie in one piece, row after row")
+            raise UsageError("out is not C-contiguous")
         if not out.flags.writeable:
             raise UsageError("out is read-only")
         if not out.dtype.isnative:
-            raise UsageError("out has the other byte order")
+            raise UsageError("out does not have native byte order")
         return bytes_of(out), out.dtype
     view = memoryview(out)
     if view.readonly:
         raise UsageError("out is read-only")
     if not view.c_contiguous:
-        raise UsageError("out does not lie in one piece, row after row")
-    # Python casts no memory without bytes.
+        raise UsageError("out is not C-contiguous")
+    # An empty memoryview cannot be cast.
     return view.cast("B") if view.nbytes else bytearray(), _type_of(view)
 
 
 def _type_of(view: memoryview) -> str | None:
-    """The type of the numbers that memory is made of; `None` if it is bytes."""
+    """The element type of a buffer; `None` if it is untyped bytes."""
     kind = view.format.removeprefix("@").removeprefix("<" if sys.byteorder == "little" else ">")
     if kind in ("B", "b", "c"):
         return None
@@ -485,4 +522,4 @@ def _type_of(view: memoryview) -> str | None:
     for letters, family in families.items():
         if kind in letters:
             return f"{family}{8 * view.itemsize}"
-    raise UsageError(f"out is made of {view.format!r}, which is no type of weights")
+    raise UsageError(f"out has elements of format {view.format!r}, which weights cannot be read as")

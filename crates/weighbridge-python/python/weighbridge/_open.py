@@ -1,4 +1,4 @@
-"""Opening models, whatever they are given as."""
+"""Opens models from paths, addresses, bytes and file objects."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ._model import NOT_BY_PATH, SECRET, Model, Opened
 
 
 class BinaryFile(Protocol):
-    """A file object: anything that reads and seeks."""
+    """A binary file object with `read` and `seek`."""
 
     def read(self, size: int, /) -> bytes: ...
     def seek(self, offset: int, whence: int, /) -> int | None: ...
 
 
 StrPath = str | os.PathLike[str]
-#: What a model can be opened from: a path, a name or an address, bytes, or an open file.
+#: Anything that `open` takes: a path, a name, an address, bytes, or a binary file object.
 ModelLike = StrPath | bytes | bytearray | memoryview | BinaryFile
-#: Rules: an expression for names, and what is meant for those that match; the first counts.
+#: Rules: a regular expression for names, and the value for names that match. The first match wins.
 Rules = Mapping[str, str] | Iterable[tuple[str, str]]
 
 
 class Limits(TypedDict, total=False):
-    """What opening a model may cost."""
+    """Limits on the cost of opening a model."""
 
     max_allocation: int
     max_total: int
@@ -41,13 +41,13 @@ class Limits(TypedDict, total=False):
 
 
 def pairs(rules: Rules | None, argument: str) -> list[tuple[str, str]]:
-    """Rules in their order; an error names the argument that they were given as."""
+    """Rules as a list of pairs. An error names the argument."""
     given: Any = {} if rules is None else rules
     listed = list(given.items() if isinstance(given, Mapping) else given)
     for rule in listed:
         is_pair = isinstance(rule, (tuple, list)) and len(rule) == 2
         if not is_pair or not all(isinstance(one, str) for one in rule):
-            raise TypeError(f"{argument} is a mapping or pairs of text; {rule!r} is no such pair")
+            raise TypeError(f"{argument} must be a mapping or pairs of text, and {rule!r} is not a pair")
     return [tuple(rule) for rule in listed]
 
 
@@ -66,9 +66,10 @@ def open(
     retries: int | None = None,
     max_wait: float | None = None,
 ) -> Model:
-    """Opens a model: a file, a directory of shards, an index, a name in a local store, an address
+    """Opens a model and reads only its headers.
+
+    `source` is a file, a directory of shards, an index, a name in a local store, an address
     (`hf://owner/name`, `https://..`, `s3://..`, `gs://..`, `az://..`), bytes, or a binary file object.
-    Only its headers are read.
 
     >>> import weighbridge as wb
     >>> with wb.open("samples/tiny-llama-gptq") as model:
@@ -77,18 +78,22 @@ def open(
     <Model samples/tiny-llama-gptq: safetensors, 21 weights, 107.8 K parameters, 8.53 bits per weight>
     <Weight model.layers.0.mlp.up_proj.weight: [128, 64] F16, gptq/4bit-g32>
 
-    `name` stands in for a path in messages where the model is given as bytes. Files are read by
-    position; with `mmap` they are mapped, which `Weight.view` needs, but a file that another program
-    shortens meanwhile ends the process. `root` takes one branch of a nested checkpoint,
-    `strict_pickle` refuses pickles that name anything outside the known set, `scheme` says how
-    weights are stored where the file leaves that open (`{"mlp": "gptq/4bit-g128"}`), and `limits`
-    bounds what opening may cost.
+    - `name`: replaces the path in messages for bytes and file objects.
+    - `mmap`: maps files into memory, which `Weight.view` needs. If another program truncates a
+      mapped file, the process dies.
+    - `root`: opens one branch of a nested checkpoint.
+    - `strict_pickle`: rejects pickles that name anything outside the known set.
+    - `scheme`: resolves how weights are stored in an ambiguous file: `{"mlp": "gptq/4bit-g128"}`.
+    - `limits`: bounds the cost of opening.
 
-    The others are about addresses: `allow_http` also reads `http://` addresses of other machines,
-    which anybody on the way can read and change; `ca_file` is a PEM file of certificates to trust
-    besides the system's, `timeout` how many seconds a server may say nothing (30), `retries` how
-    often a request is made again that may have failed by chance (5), and `max_wait` the longest
-    time to wait when a server asks for it, in seconds (300).
+    Options for addresses:
+
+    - `allow_http`: also reads `http://` addresses on other machines. Anyone on the network can read
+      and change that traffic.
+    - `ca_file`: PEM file of certificates to trust in addition to the system's.
+    - `timeout`: read timeout in seconds (30).
+    - `retries`: retries for transient failures (5).
+    - `max_wait`: longest wait in seconds when a server asks for one (300).
     """
     wishes = _wishes(locals())
     opened = _opened(source, name, wishes)
@@ -109,7 +114,7 @@ def open_all(
     retries: int | None = None,
     max_wait: float | None = None,
 ) -> list[Model]:
-    """Opens everything at a place: the one model, or each component of a pipeline."""
+    """Opens every model in a place: one model, or each component of a pipeline."""
     wishes = _wishes(locals())
     place = location(path)
     models = native.open_paths(place, wishes)
@@ -119,20 +124,20 @@ def open_all(
 
 
 def _wishes(given: dict[str, Any]) -> dict[str, Any]:
-    """How a model is opened, by the names of the arguments."""
+    """The options of opening, by argument name."""
     for argument in ("mmap", "strict_pickle", "allow_http"):
         if not isinstance(given[argument], bool):
-            raise TypeError(f"{argument} is True or False, not {given[argument]!r}")
+            raise TypeError(f"{argument} must be True or False, not {given[argument]!r}")
     root, ca_file, retries = given["root"], given["ca_file"], given["retries"]
     if not (root is None or isinstance(root, str)):
-        raise TypeError(f"root is text, not {root!r}")
+        raise TypeError(f"root must be a string, not {root!r}")
     if not (ca_file is None or isinstance(ca_file, (str, os.PathLike))):
-        raise TypeError(f"ca_file is the path of a file, not {ca_file!r}")
+        raise TypeError(f"ca_file must be a path, not {ca_file!r}")
     if retries is not None:
         if isinstance(retries, bool) or not hasattr(retries, "__index__"):
-            raise TypeError(f"retries is a whole number, not {retries!r}")
+            raise TypeError(f"retries must be an integer, not {retries!r}")
         if not 0 <= retries < 1 << 32:
-            raise UsageError(f"retries is between 0 and {(1 << 32) - 1}, not {retries}")
+            raise UsageError(f"retries must be between 0 and {(1 << 32) - 1}, not {retries}")
     plain = {
         "scheme": pairs(given["scheme"], "scheme"),
         "limits": _checked(given["limits"]),
@@ -148,22 +153,22 @@ def _seconds(time: float | None, argument: str) -> float | None:
     if time is None:
         return None
     if isinstance(time, bool) or not hasattr(time, "__float__"):
-        raise TypeError(f"{argument} is a number of seconds, not {time!r}")
+        raise TypeError(f"{argument} must be a number of seconds, not {time!r}")
     time = float(time)
     if not (math.isfinite(time) and 0 < time <= 1e9):
-        raise UsageError(f"{argument} is a number of seconds above 0, not {time}")
+        raise UsageError(f"{argument} must be a number of seconds above 0, not {time}")
     return time
 
 
 def _checked(limits: Limits | None) -> dict[str, int]:
-    """Limits that are numbers."""
+    """The limits, checked to be integers in range."""
     checked: dict[str, Any] = dict(limits or {})
     for limit, value in checked.items():
         most = 1 << (32 if limit == "max_depth" else 64)
         if not hasattr(value, "__index__") or isinstance(value, bool):
-            raise TypeError(f"the limit {limit} is a whole number, not {value!r}")
+            raise TypeError(f"the limit {limit} must be an integer, not {value!r}")
         if not 0 <= value < most:
-            raise UsageError(f"the limit {limit} is between 0 and {most - 1}, not {value}")
+            raise UsageError(f"the limit {limit} must be between 0 and {most - 1}, not {value}")
     return checked
 
 
@@ -171,27 +176,27 @@ def _opened(source: object, name: str | None, wishes: dict[str, Any]) -> native.
     if isinstance(source, (str, os.PathLike)):
         return native.open_path(location(source), wishes)
     if not (name is None or isinstance(name, str)):
-        raise TypeError(f"name is text, not {name!r}")
+        raise TypeError(f"name must be a string, not {name!r}")
     if isinstance(source, (bytes, bytearray, memoryview)):
         view = source if isinstance(source, bytes) else memoryview(source)
         if isinstance(view, memoryview):
             if not view.c_contiguous:
-                raise UsageError("the bytes do not lie in one piece")
+                raise UsageError("the buffer is not C-contiguous")
             view = view.cast("B")
         return native.open_buffer(view, name or "bytes", wishes)
     if hasattr(source, "read") and hasattr(source, "seek"):
         return _opened_file(source, name, wishes)
     raise TypeError(
-        f"a model is a path, an address, bytes or a binary file object, not {type(source).__name__}"
+        f"cannot open {type(source).__name__}: use a path, an address, bytes or a binary file object"
     )
 
 
 def _opened_file(source: Any, name: str | None, wishes: dict[str, Any]) -> native.Model:
     if isinstance(source, io.TextIOBase):
-        raise TypeError("the file is open as text; open it with mode 'rb'")
+        raise TypeError("the file is open in text mode; open it with mode 'rb'")
     named = getattr(source, "name", None)
     shown = name or (named if isinstance(named, str) else "file object")
-    # Names of files need not be text.
+    # File names need not be valid Unicode.
     shown = shown.encode(errors="replace").decode()
     if sys.platform != "win32" and _is_plain_file(source):
         if source.writable():
@@ -206,15 +211,15 @@ def _opened_file(source: Any, name: str | None, wishes: dict[str, Any]) -> nativ
 
 
 def _is_plain_file(source: Any) -> bool:
-    """Whether it reads the very bytes that its descriptor leads to; those of gzip do not."""
+    """Whether it reads the bytes of its descriptor unchanged; a gzip file does not."""
     if isinstance(source, (io.BufferedReader, io.BufferedRandom)):
         source = source.raw
     return type(source) is io.FileIO
 
 
 def _remembered(source: object, opened: str, wishes: dict[str, Any]) -> Opened | str:
-    """How another process opens the same; the reason if it cannot. `opened` is the path that the
-    model says it has."""
+    """The arguments that reopen the model in another process, or the reason why that is impossible.
+    `opened` is the model's own path."""
     if not isinstance(source, (str, os.PathLike)):
         return NOT_BY_PATH
     path = os.fsdecode(source)
@@ -223,7 +228,7 @@ def _remembered(source: object, opened: str, wishes: dict[str, Any]) -> Opened |
     if not is_address(path):
         return path, wishes
     if opened.startswith("hf://"):
-        # Pages of the Hub have queries that say nothing.
+        # URLs of Hub pages may have queries that do not matter.
         path = opened
     if holds_secrets(path):
         return SECRET

@@ -1,13 +1,13 @@
-"""The reports of the verbs, typed. Made from the schemas of the command's JSON by
-tools/reports_from_schema.py; change those instead."""
+"""The typed reports of the verbs. Generated from docs/schema by
+tools/reports_from_schema.py; do not edit."""
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 
 class InspectFile(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Where it is.
     path: str
@@ -16,7 +16,7 @@ class InspectFile(TypedDict):
 
 
 class InspectScheme(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: How they are stored: plain, gptq, ..
     scheme: str
@@ -47,7 +47,7 @@ class InspectDecodedBytes(TypedDict):
 
 
 class InspectDropped(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -56,7 +56,7 @@ class InspectDropped(TypedDict):
 
 
 class InspectProblem(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The tensor it is about; null if it is about the whole model.
     tensor: str | None
@@ -88,7 +88,7 @@ class InspectModule(TypedDict):
 
 
 class InspectTensorPart(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name in the file.
     name: str
@@ -107,7 +107,7 @@ class InspectTensorPart(TypedDict):
 
 
 class InspectTensor(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -180,7 +180,7 @@ class InspectReport(TypedDict):
 
 
 class ConvertFile(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Where it is.
     path: str
@@ -193,7 +193,7 @@ class ConvertFile(TypedDict):
 
 
 class ConvertConversion(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: How they were stored; stored for what was kept as it is.
     scheme: str
@@ -212,7 +212,7 @@ class ConvertConversion(TypedDict):
 
 
 class ConvertReasons(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -221,7 +221,7 @@ class ConvertReasons(TypedDict):
 
 
 class ConvertTied(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The name that is not written.
     name: str
@@ -230,7 +230,7 @@ class ConvertTied(TypedDict):
 
 
 class ConvertDecodedA(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The folder of a pipeline's component.
     component: NotRequired[str]
@@ -240,7 +240,7 @@ class ConvertDecodedA(TypedDict):
     reason: str
 
 
-# A part of a report.
+# Part of a report.
 ConvertRewrittenChanged = TypedDict(
     "ConvertRewrittenChanged",
     {
@@ -255,7 +255,7 @@ ConvertRewrittenChanged = TypedDict(
 
 
 class ConvertRewritten(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The file.
     name: str
@@ -266,7 +266,7 @@ class ConvertRewritten(TypedDict):
 
 
 class ConvertPlanTensor(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name in the output.
     name: str
@@ -314,7 +314,7 @@ class ConvertCost(TypedDict):
 
 
 class ConvertQuantizedType(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The type.
     type: str
@@ -331,7 +331,7 @@ class ConvertQuantizedType(TypedDict):
 
 
 class ConvertQuantizedWeight(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name in the output.
     name: str
@@ -363,7 +363,7 @@ class ConvertQuantized(TypedDict):
 
 
 class VerifyComparedMismatch(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -379,7 +379,7 @@ class VerifyComparedMismatch(TypedDict):
 
 
 class VerifyComparedSkipped(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -388,7 +388,7 @@ class VerifyComparedSkipped(TypedDict):
 
 
 class VerifyComparedFile(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The file.
     name: str
@@ -477,7 +477,7 @@ class ConvertReport(TypedDict):
 
 
 class VerifyMismatch(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -493,7 +493,7 @@ class VerifyMismatch(TypedDict):
 
 
 class VerifySkipped(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name.
     name: str
@@ -502,7 +502,7 @@ class VerifySkipped(TypedDict):
 
 
 class VerifyFile(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The file.
     name: str
@@ -542,7 +542,7 @@ class VerifyReport(TypedDict):
 
 
 class DiffSummaryWorstTensor(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The weight's name in A.
     name: str
@@ -551,10 +551,10 @@ class DiffSummaryWorstTensor(TypedDict):
 
 
 class DiffSummaryWorst(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The figure.
-    metric: Any
+    metric: Literal["cosine", "max_abs", "mean_abs", "rmse", "relative", "snr_db", "ulp_max"]
     #: The worst first.
     tensors: list[DiffSummaryWorstTensor]
 
@@ -608,10 +608,10 @@ class DiffSummary(TypedDict):
 
 
 class DiffReasons(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The model it is in.
-    side: Any
+    side: Literal["a", "b"]
     #: Its name.
     name: str
     #: Why.
@@ -619,7 +619,7 @@ class DiffReasons(TypedDict):
 
 
 class DiffTensorPlace(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Coordinates in A.
     index: list[int]
@@ -637,7 +637,7 @@ class DiffTensorReencoded(TypedDict):
     #: The type that it was encoded to.
     encoder: str
     #: The side that is stored in it.
-    side: Any
+    side: Literal["a", "b"]
     #: Stored blocks that encoding gives.
     identical_blocks: int
     #: All blocks.
@@ -647,7 +647,7 @@ class DiffTensorReencoded(TypedDict):
 
 
 class DiffTensor(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: Its name in A.
     name_a: str
@@ -712,7 +712,7 @@ class DiffTensor(TypedDict):
     #: The same in B.
     std_b: float | None
     #: What was asked of the pair; null where bytes are the same, or nothing was compared.
-    bound: Any
+    bound: Literal["equal", "nearest-level", "overlapping-cells", "rows", "none", None]
     #: Elements that the other side does not explain.
     outside: int | None
     #: Rows that hold them.
@@ -724,7 +724,7 @@ class DiffTensor(TypedDict):
     #: With --reencode, where the original was encoded once more: what came of it.
     reencoded: NotRequired[DiffTensorReencoded]
     #: The verdict; the guide says what each means.
-    status: Any
+    status: Literal["identical", "equal-after-rounding", "within-precision", "changed", "unjudged", "shape", "undecoded", "uncompared"]
     #: It counts as a difference.
     failed: bool
     #: What else there is to say.
@@ -732,7 +732,7 @@ class DiffTensor(TypedDict):
 
 
 class DiffMetadataChanged(TypedDict):
-    """A part of a report."""
+    """Part of a report."""
 
     #: The key.
     key: str
@@ -782,6 +782,310 @@ class DiffReport(TypedDict):
     notes: list[str]
 
 
+class StatsTensorFinding(TypedDict):
+    """Part of a report."""
+
+    #: A stable word for it.
+    kind: Literal["nan", "infinite", "exploded-rows", "saturated", "all-zero", "constant", "dead-rows", "dead-columns", "outliers"]
+    #: The same in words, with places.
+    message: str
+
+
+# Part of a report.
+StatsTensorHistogram = TypedDict(
+    "StatsTensorHistogram",
+    {
+        #: Where the first stretch begins.
+        "from": "float",
+        #: Where the last one ends.
+        "to": "float",
+        #: The share of the numbers in each.
+        "shares": "list[float]",
+    },
+)
+
+
+class StatsTensorRows(TypedDict):
+    """What is known of rows; absent where there are not several."""
+
+    #: How many rows.
+    count: int
+    #: Numbers of a row.
+    elements: int
+    #: Rows of nothing but zeros.
+    dead: int
+    #: The first of them.
+    first_dead: list[int]
+    #: Columns of nothing but zeros; null where there are too many columns to say.
+    dead_columns: int | None
+    #: The first of them.
+    first_dead_columns: list[int]
+    #: Rows whose largest number is surely more than 1000 times that of the median row.
+    exploded: int
+    #: Numbers as large as the largest of their row, but for one of each row.
+    repeated_extremes: int
+
+
+class StatsTensor(TypedDict):
+    """Part of a report."""
+
+    #: Its name.
+    name: str
+    #: Its logical shape.
+    shape: list[int]
+    #: How it is stored.
+    scheme: str
+    #: The kind within the scheme.
+    variant: str
+    #: What looks wrong, the worst first.
+    findings: list[StatsTensorFinding]
+    #: How many numbers.
+    elements: int
+    #: Their mean; null if none is finite.
+    mean: float | None
+    #: Their standard deviation.
+    deviation: float | None
+    #: The smallest.
+    min: float | None
+    #: The first place of it.
+    min_index: list[int] | None
+    #: The largest.
+    max: float | None
+    #: The first place of it.
+    max_index: list[int] | None
+    #: How many are zero.
+    zeros: int
+    #: How many are NaN.
+    nan: int
+    #: The first of those; absent if there is none.
+    first_nan: NotRequired[list[int]]
+    #: How many are infinite.
+    infinite: int
+    #: The first of those; absent if there is none.
+    first_infinite: NotRequired[list[int]]
+    #: Finite numbers that the quantiles and the histogram are made of: all, or of a large weight
+    #: one in sixteen.
+    counted: int
+    #: How far the share of numbers below a quantile may be from its percent: 0 where all were
+    #: counted.
+    rank_error: float
+    #: By percent: 1, 5, 25, 50, 75, 95, 99.
+    quantiles: dict[str, float | None]
+    #: Numbers surely more than 20 deviations from the mean; at least so many where not all were
+    #: counted.
+    outliers: int
+    #: Even stretches; null where there is nothing to divide.
+    histogram: StatsTensorHistogram | None
+    #: What is known of rows; absent where there are not several.
+    rows: NotRequired[StatsTensorRows]
+
+
+class StatsSkipped(TypedDict):
+    """Part of a report."""
+
+    #: Its name.
+    name: str
+    #: Why it cannot be read.
+    reason: str
+
+
+class StatsReport(TypedDict):
+    """Figures of all weights of a model, what looks worst first. More fields may be added."""
+
+    #: The version of the fields.
+    schema: int
+    #: What was opened.
+    path: str
+    #: Weights that were looked at.
+    weights: int
+    #: Their numbers.
+    elements: int
+    #: Numbers that are NaN.
+    nan: int
+    #: Numbers that are infinite.
+    infinite: int
+    #: Weights with findings.
+    odd: int
+    #: How far a quantile may be from the right one, as a share of itself.
+    quantile_error: float
+    #: The weights: what looks worst comes first, otherwise in the order of the model.
+    tensors: list[StatsTensor]
+    #: With --skip-unreadable: weights that cannot be read.
+    skipped: list[StatsSkipped]
+    #: What was decided, and what is worth knowing.
+    notes: list[str]
+
+
+class HashSkipped(TypedDict):
+    """Part of a report."""
+
+    #: Its name.
+    name: str
+    #: Why it cannot be read.
+    reason: str
+
+
+class HashTensorPart(TypedDict):
+    """Part of a report."""
+
+    #: Its name in the file.
+    name: str
+    #: What it does in the weight.
+    role: str
+    #: Its stored type.
+    dtype: str
+    #: Its stored shape.
+    shape: list[int]
+    #: Its bytes.
+    bytes: int
+    #: The BLAKE3 of its bytes.
+    hash: str
+
+
+class HashTensor(TypedDict):
+    """Part of a report."""
+
+    #: Its name.
+    name: str
+    #: Its hash.
+    hash: str
+    #: Its logical shape.
+    shape: list[int]
+    #: The stored tensors it is made of; absent with --values.
+    parts: NotRequired[list[HashTensorPart]]
+
+
+class HashReport(TypedDict):
+    """The hash of one model. With several models, --json prints an array of these objects (and of errors), --json-lines one a line. What is hashed is described in the guide. More fields may be added."""
+
+    #: The version of the fields.
+    schema: int
+    #: What was opened.
+    path: str
+    #: The hash of the model.
+    hash: str
+    #: What was hashed: what is stored, or with --values the numbers as f32.
+    of: Literal["stored", "values"]
+    #: The version of what a hash is made of.
+    encoding: int
+    #: Weights that were hashed.
+    weights: int
+    #: Bytes that were hashed.
+    bytes: int
+    #: With --skip-unreadable: weights that were left out.
+    skipped: list[HashSkipped]
+    #: What was decided, and what is worth knowing.
+    notes: list[str]
+    #: With --tensors: every weight, sorted by name.
+    tensors: NotRequired[list[HashTensor]]
+
+
+# Part of a report.
+StatsFiguresHistogram = TypedDict(
+    "StatsFiguresHistogram",
+    {
+        #: Where the first stretch begins.
+        "from": "float",
+        #: Where the last one ends.
+        "to": "float",
+        #: The share of the numbers in each.
+        "shares": "list[float]",
+    },
+)
+
+
+class StatsFiguresRows(TypedDict):
+    """What is known of rows; absent where there are not several."""
+
+    #: How many rows.
+    count: int
+    #: Numbers of a row.
+    elements: int
+    #: Rows of nothing but zeros.
+    dead: int
+    #: The first of them.
+    first_dead: list[int]
+    #: Columns of nothing but zeros; null where there are too many columns to say.
+    dead_columns: int | None
+    #: The first of them.
+    first_dead_columns: list[int]
+    #: Rows whose largest number is surely more than 1000 times that of the median row.
+    exploded: int
+    #: Numbers as large as the largest of their row, but for one of each row.
+    repeated_extremes: int
+
+
+class StatsFigures(TypedDict):
+    """Figures of some numbers; mean, deviation, extremes and quantiles are those of the finite ones. Also the field stats of show --stats."""
+
+    #: How many numbers.
+    elements: int
+    #: Their mean; null if none is finite.
+    mean: float | None
+    #: Their standard deviation.
+    deviation: float | None
+    #: The smallest.
+    min: float | None
+    #: The first place of it.
+    min_index: list[int] | None
+    #: The largest.
+    max: float | None
+    #: The first place of it.
+    max_index: list[int] | None
+    #: How many are zero.
+    zeros: int
+    #: How many are NaN.
+    nan: int
+    #: The first of those; absent if there is none.
+    first_nan: NotRequired[list[int]]
+    #: How many are infinite.
+    infinite: int
+    #: The first of those; absent if there is none.
+    first_infinite: NotRequired[list[int]]
+    #: Finite numbers that the quantiles and the histogram are made of: all, or of a large weight
+    #: one in sixteen.
+    counted: int
+    #: How far the share of numbers below a quantile may be from its percent: 0 where all were
+    #: counted.
+    rank_error: float
+    #: By percent: 1, 5, 25, 50, 75, 95, 99.
+    quantiles: dict[str, float | None]
+    #: Numbers surely more than 20 deviations from the mean; at least so many where not all were
+    #: counted.
+    outliers: int
+    #: Even stretches; null where there is nothing to divide.
+    histogram: StatsFiguresHistogram | None
+    #: What is known of rows; absent where there are not several.
+    rows: NotRequired[StatsFiguresRows]
+
+
+class ShowReport(TypedDict):
+    """The numbers of one weight, or some of them. More fields may be added."""
+
+    #: The version of the fields.
+    schema: int
+    #: What was opened.
+    path: str
+    #: The name of the weight.
+    name: str
+    #: Its logical shape, outermost dimension first.
+    shape: list[int]
+    #: How it is stored.
+    scheme: str
+    #: The kind within the scheme.
+    variant: str
+    #: The type that the numbers are given in.
+    dtype: str
+    #: Which rows of the outermost dimension are given.
+    rows: list[int]
+    #: Which elements of the innermost dimension are given.
+    cols: list[int]
+    #: The numbers, in nested arrays.
+    values: list[Any] | float | bool | None
+    #: With --stats: figures of these numbers.
+    stats: NotRequired[StatsFigures]
+
+
 __all__ = [
     "ConvertConversion",
     "ConvertCost",
@@ -808,6 +1112,10 @@ __all__ = [
     "DiffTensor",
     "DiffTensorPlace",
     "DiffTensorReencoded",
+    "HashReport",
+    "HashSkipped",
+    "HashTensor",
+    "HashTensorPart",
     "InspectDecodedBytes",
     "InspectDropped",
     "InspectFile",
@@ -817,6 +1125,16 @@ __all__ = [
     "InspectScheme",
     "InspectTensor",
     "InspectTensorPart",
+    "ShowReport",
+    "StatsFigures",
+    "StatsFiguresHistogram",
+    "StatsFiguresRows",
+    "StatsReport",
+    "StatsSkipped",
+    "StatsTensor",
+    "StatsTensorFinding",
+    "StatsTensorHistogram",
+    "StatsTensorRows",
     "VerifyCompared",
     "VerifyComparedFile",
     "VerifyComparedMismatch",

@@ -1,4 +1,4 @@
-"""`safe_open` as safetensors has it, for every container and every scheme."""
+"""`safe_open` with the interface of safetensors, for every container and scheme."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Framework = Literal["np", "numpy", "pt", "torch", "jax", "flax", "mlx"]
 
 
 class safe_open:  # noqa: N801 - it is called what safetensors calls it.
-    """Opens a model lazily, with the methods of `safetensors.safe_open`. The differences: any
-    container and any directory is welcome, and quantized weights come out decoded.
+    """Opens a model lazily, with the methods of `safetensors.safe_open`. It takes everything that
+    `open` takes, and decodes quantized weights.
 
     >>> import weighbridge as wb
     >>> with wb.safe_open("samples/tiny-llama-gptq", framework="np") as f:
@@ -35,11 +35,11 @@ class safe_open:  # noqa: N801 - it is called what safetensors calls it.
         dtype: DTypeLike = None,
     ) -> None:
         if framework not in ("np", "numpy", "pt", "torch", "jax", "flax", "mlx"):
-            raise UsageError(f"framework {framework!r} is none of np, pt, jax, mlx")
+            raise UsageError(f"framework {framework!r} is unknown; use np, pt, jax or mlx")
         if device != "cpu" and framework not in ("pt", "torch"):
-            raise UsageError(f"weights are decoded on the processor, and {device!r} is another device")
+            raise UsageError(f"device {device!r} needs framework pt: the others decode on the CPU")
         if backend not in ("mmap", "pread"):
-            raise UsageError(f"backend {backend!r} is none of mmap, pread")
+            raise UsageError(f"backend {backend!r} is unknown; use mmap or pread")
         if dtype is not None and dtype != "auto":
             dtype = dtype_name(dtype)
         self._framework, self._device, self._dtype = framework, device, dtype
@@ -61,7 +61,7 @@ class safe_open:  # noqa: N801 - it is called what safetensors calls it.
         return sorted(self._model)
 
     def offset_keys(self) -> list[str]:
-        """The names of the weights, as they follow each other in the files."""
+        """The names of the weights, in file order."""
         files: dict[str, int] = {}
 
         def place(name: str) -> tuple[int, int]:
@@ -71,7 +71,7 @@ class safe_open:  # noqa: N801 - it is called what safetensors calls it.
         return sorted(self._model, key=place)
 
     def metadata(self) -> dict[str, str] | None:
-        """The metadata of the file as text; `None` if there is none."""
+        """The metadata as text, or `None`."""
         found = {key: value for key, value in self._model.metadata.items()}
         return {key: _text(value) for key, value in found.items()} or None
 
@@ -84,12 +84,12 @@ class safe_open:  # noqa: N801 - it is called what safetensors calls it.
         return load_all(self._model, self._framework, self._device, self._dtype, None)
 
     def get_slice(self, name: str) -> PySafeSlice:
-        """One weight, of which an index reads only what it needs."""
+        """A handle to one weight; indexing reads only the selected rows."""
         return PySafeSlice(self._model[name], self._framework, self._device, self._dtype)
 
 
 class PySafeSlice:
-    """A weight of which rows are read by indexing."""
+    """A handle to one weight; indexing reads rows."""
 
     def __init__(
         self, weight: Weight, framework: Framework, device: str | int, dtype: DTypeLike
@@ -102,7 +102,7 @@ class PySafeSlice:
         return list(self._weight.shape)
 
     def get_dtype(self) -> str:
-        """The type it is decoded to, as safetensors spells it."""
+        """The type it is decoded to, in safetensors spelling."""
         return self._weight.dtype if self._dtype is None else _wanted(self._weight, self._dtype)
 
     def __getitem__(self, key: Any) -> Any:
@@ -114,14 +114,14 @@ class PySafeSlice:
             count = self._weight.shape[0]
             row = first + count if first < 0 else first
             if not 0 <= row < count:
-                raise IndexError(f"row {first} of {self._weight.name}, which has {count}")
+                raise IndexError(f"row {first} is out of range: {self._weight.name} has {count} rows")
             one = slice(row, row + 1)
             return _made(self._weight, self._framework, self._device, self._dtype, one)[(0, *rest)]
         return _made(self._weight, self._framework, self._device, self._dtype, None)[key]
 
 
 def _wanted(weight: Weight, dtype: DTypeLike) -> str:
-    """The type that one of all weights is read as: what is asked for is for floating-point ones."""
+    """The type that a weight is read as; `dtype` applies to floating-point weights only."""
     return wanted_of(weight.dtype, weight._wanted(None), weight._wanted(dtype))
 
 
@@ -132,7 +132,7 @@ def _text(value: Any) -> str:
 def _made(
     weight: Weight, framework: Framework, device: str | int, dtype: DTypeLike, rows: slice | None
 ) -> Any:
-    """A weight, or rows of it, as an array of a library."""
+    """A weight, or some rows, as an array of the framework."""
     dtype = None if dtype is None else _wanted(weight, dtype)
     if framework in ("np", "numpy"):
         return weight.numpy(dtype) if rows is None else weight.read(rows=rows, dtype=dtype)
@@ -158,7 +158,7 @@ def load_all(
     progress: Progress,
     names: Iterable[str] | None = None,
 ) -> dict[str, Any]:
-    """All weights, or some, as arrays of a library."""
+    """All weights, or some, as arrays of the framework."""
     if framework in ("np", "numpy"):
         from . import numpy
 

@@ -1,8 +1,9 @@
-"""The verbs: the same work as the command's, and its JSON as typed dictionaries."""
+"""The verbs of the command. Each returns its JSON report as a typed dictionary."""
 
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,18 +18,26 @@ from ._open import ModelLike, Rules, StrPath, open, pairs
 from ._progress import Progress, shown
 
 if TYPE_CHECKING:
-    from ._reports import ConvertReport, DiffReport, InspectReport, VerifyReport
+    from ._reports import (
+        ConvertReport,
+        DiffReport,
+        HashReport,
+        InspectReport,
+        ShowReport,
+        StatsReport,
+        VerifyReport,
+    )
 
 OutputDType = Literal["auto", "native", "f32", "bf16", "f16", "keep"]
 Names = Literal["auto", "keep", "hf", "gguf"]
 #: A number of bytes, or text such as "5GB".
 Size = int | str
-#: A value of metadata, or a type of GGUF and a value: `("u32", 7)`.
+#: A metadata value, or a GGUF type and a value: `("u32", 7)`.
 MetadataValue = bool | int | float | str | tuple[str, bool | int | float | str]
 
 
 class _ShownDiff(dict[str, Any]):
-    """A comparison that notebooks show as a table."""
+    """A comparison that notebooks display as a table."""
 
     def _repr_html_(self) -> str:
         return _html.diff(cast("DiffReport", self))
@@ -36,35 +45,35 @@ class _ShownDiff(dict[str, Any]):
 
 def _threads(threads: int, name: str) -> int:
     if not hasattr(threads, "__index__"):
-        raise TypeError(f"{name} is a whole number, not {threads!r}")
+        raise TypeError(f"{name} must be an integer, not {threads!r}")
     if not threads < 1 << 31:
-        raise UsageError(f"{threads} threads are more than any machine has")
+        raise UsageError(f"{threads} threads are too many")
     if threads < 1:
-        raise UsageError(f"{threads} threads do no work; leave it out for as many as there are")
+        raise UsageError(f"threads must be at least 1, not {threads}; omit it to use all cores")
     return threads
 
 
 def _size(size: Size, name: str) -> Size:
     if not (isinstance(size, str) or hasattr(size, "__index__")):
-        raise TypeError(f"{name} is a whole number of bytes, or text like '5GB', not {size!r}")
+        raise TypeError(f"{name} must be a number of bytes or text like '5GB', not {size!r}")
     if not (isinstance(size, str) or 0 <= size < 1 << 64):
-        raise UsageError(f"{name} is a number of bytes, or text like '5GB', not {size}")
+        raise UsageError(f"{name} must be a number of bytes or text like '5GB', not {size}")
     return size
 
 
 def _entries(metadata: Mapping[str, MetadataValue], _name: str) -> list[tuple[str, Any]]:
-    """Metadata with numbers that GGUF can hold."""
+    """Metadata entries, checked to fit GGUF types."""
     entries: list[tuple[str, Any]] = []
     for key, given in metadata.items():
         if not isinstance(key, str):
-            raise TypeError(f"a key of metadata is text, not {key!r}")
+            raise TypeError(f"a metadata key must be a string, not {key!r}")
         is_typed = isinstance(given, tuple) and len(given) == 2
         kind, value = cast("tuple[Any, Any]", given) if is_typed else (None, given)
         if hasattr(value, "item"):
-            # A number of numpy.
+            # A numpy scalar.
             value = value.item()
         if not isinstance(value, (bool, int, float, str)):
-            raise TypeError(f"metadata {key!r}: {value!r} is no number, text or bool")
+            raise TypeError(f"metadata {key!r}: {value!r} is not a number, string or bool")
         if kind is not None:
             _refuse_unfit(key, kind, value)
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
@@ -76,11 +85,11 @@ def _entries(metadata: Mapping[str, MetadataValue], _name: str) -> list[tuple[st
 
 
 def _refuse_unfit(key: str, kind: object, value: object) -> None:
-    """An error if a value of metadata does not have the type that it is to be written as."""
+    """An error if a metadata value does not fit its type."""
     kinds = [f"{sign}{bits}" for sign in "ui" for bits in (8, 16, 32, 64)]
     if kind not in (*kinds, "f32", "f64", "bool", "str", "string"):
         known = ", ".join(kinds)
-        raise UsageError(f"metadata {key!r}: {kind!r} is none of {known}, f32, f64, bool, str")
+        raise UsageError(f"metadata {key!r}: unknown type {kind!r}; use {known}, f32, f64, bool or str")
     if kind not in kinds:
         wanted = {"bool": bool, "str": str, "string": str}.get(str(kind), (int, float))
         fits = isinstance(value, wanted) and (kind == "bool" or not isinstance(value, bool))
@@ -91,23 +100,36 @@ def _refuse_unfit(key: str, kind: object, value: object) -> None:
     else:
         fits = False
     if not fits:
-        raise UsageError(f"metadata {key!r}: {value!r} is no {kind}")
+        raise UsageError(f"metadata {key!r}: {value!r} does not fit {kind}")
 
 
-#: What makes an argument plain for the native part, which takes the others as they are.
+def _slice(given: slice | str, name: str) -> str:
+    """A slice in the syntax of the command."""
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, slice):
+        raise TypeError(f"{name} is a slice or text like '0:4', not {given!r}")
+    if given.step not in (None, 1):
+        raise UsageError(f"{name} takes no step: the values are read in order")
+    ends = ["" if end is None else str(operator.index(end)) for end in (given.start, given.stop)]
+    return ":".join(ends)
+
+
+#: Conversions of arguments for the native part. Others are passed unchanged.
 _PLAIN: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("cast", "map", "rename", "tensor_type"), pairs),
     **dict.fromkeys(("exclude", "include", "keep", "transpose"), lambda one, _: expressions(one)),
     **dict.fromkeys(("max_memory", "max_output", "max_shard_size", "target_size"), _size),
+    **dict.fromkeys(("cols", "rows"), _slice),
     "metadata": _entries,
     "threads": _threads,
 }
-#: Arguments that are no options.
-_OTHERS = ("a", "against", "b", "dequantized", "output", "progress", "source")
+#: Arguments that are not options.
+_OTHERS = ("a", "against", "b", "dequantized", "name", "output", "progress", "source", "stats")
 
 
 def _asked(arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a verb is asked for, by the names of its arguments."""
+    """The options of a call, by argument name."""
     return {
         name: _PLAIN[name](value, name) if name in _PLAIN else value
         for name, value in arguments.items()
@@ -117,7 +139,7 @@ def _asked(arguments: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _opened(source: Model | ModelLike) -> Iterator[Model]:
-    """The model, closed afterwards if it was opened here."""
+    """Yields the model, and closes it if it was opened here."""
     if isinstance(source, Model):
         yield source
         return
@@ -133,7 +155,7 @@ def inspect(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
 ) -> InspectReport:
-    """What is inside a model: what `weigh inspect --json` prints. Only headers are read.
+    """Describes a model from its headers. Returns the JSON report of `weigh inspect`.
 
     >>> import weighbridge as wb
     >>> report = wb.inspect("samples/tiny-llama-gptq")
@@ -173,16 +195,16 @@ def convert(
     max_memory: Size | None = None,
     progress: Progress = None,
 ) -> ConvertReport:
-    """Writes a model into one file or a directory of shards: safetensors, GGUF, NPZ or NPY, by the
-    extension of `output`. Every argument is the flag of `weigh convert` with the same name.
+    """Converts a model to one file or a directory of shards. The extension of `output` selects
+    safetensors, GGUF, NPZ or NPY. The arguments are the flags of `weigh convert`.
 
     >>> import weighbridge as wb
     >>> report = wb.convert("samples/tiny-llama-gptq", "tiny.gguf", verify=True)
     >>> report["write_bytes"], report["verified"]["ok"]
     (222304, True)
 
-    The output gets its name when it is complete. With `verify` it is read again and compared first;
-    `VerificationError` says that it was wrong, and deleted.
+    The output gets its name once it is complete. `verify` reads it back and compares it with the
+    source. If it is wrong, it is deleted and `VerificationError` is raised.
     """
     asked = _asked(locals())
     with _opened(source) as model, shown(progress, "converting") as show:
@@ -211,8 +233,8 @@ def dequantize(
     max_memory: Size | None = None,
     progress: Progress = None,
 ) -> ConvertReport:
-    """Writes the same kind of model again with plain weights, a repository with all of its files:
-    what `from_pretrained` loads without the library of the scheme. The arguments are the flags of
+    """Writes the model with plain weights, in the same format and with all files of its repository.
+    `from_pretrained` loads the result without the scheme's library. The arguments are the flags of
     `weigh dequantize`."""
     asked = _asked(locals())
     target = os.fsdecode(output)
@@ -225,7 +247,7 @@ def dequantize(
 
 
 def _components(source: Model | ModelLike) -> list[native.Model] | None:
-    """The components of a pipeline, if it is one."""
+    """The components of a pipeline, or `None`."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     return native.open_pipeline(location(source), {"mmap": False})
@@ -267,8 +289,8 @@ def quantize(
     max_memory: Size | None = None,
     progress: Progress = None,
 ) -> ConvertReport:
-    """Stores a model in fewer bits: `type` is one of `quantizers()`, or a size decides. The
-    arguments are the flags of `weigh quantize`; what it costs is under `quantized`.
+    """Quantizes a model to `type`, one of `quantizers()`, or to `target_bpw` or `target_size`. The
+    arguments are the flags of `weigh quantize`. The report has the error under `quantized`.
 
     >>> import weighbridge as wb
     >>> report = wb.quantize("samples/tiny-llama-gptq", "small.gguf", "Q8_0", allow_requantize=True)
@@ -281,7 +303,7 @@ def quantize(
 
 
 def quantizers() -> dict[str, str]:
-    """The types that `quantize` knows, with what each is."""
+    """The types that `quantize` supports, with a description of each."""
     return dict(native.quantizers())
 
 
@@ -320,8 +342,8 @@ def verify(
     max_memory: Size | None = None,
     progress: Progress = None,
 ) -> VerifyReport:
-    """Recomputes every weight of `against` and compares `output` with it, bit for bit. The arguments
-    are those that the output was made with; `ok` is the verdict.
+    """Recomputes `output` from `against` and compares every weight bit for bit. Pass the arguments
+    that the output was created with. `ok` is the verdict.
 
     >>> import weighbridge as wb
     >>> _ = wb.dequantize("samples/tiny-llama-gptq", "plain")
@@ -356,8 +378,8 @@ def diff(
     max_memory: Size | None = None,
     progress: Progress = None,
 ) -> DiffReport:
-    """Compares two models across formats and precisions; `ok` is the verdict, as in `weigh diff`.
-    In a notebook the report is shown as a table.
+    """Compares two models across formats and precisions. `ok` is the verdict. Returns the JSON
+    report of `weigh diff`, which notebooks display as a table.
 
     >>> import weighbridge as wb
     >>> sample = "tests/files/names/qwen3-q8"
@@ -371,22 +393,101 @@ def diff(
     report = cast("DiffReport", _ShownDiff(json.loads(text)))
     is_chosen = bool(asked["include"] or asked["exclude"])
     if is_chosen and not (report["tensors"] or report["only_a"] or report["only_b"]):
-        raise UsageError("include and exclude leave no weight to compare")
+        raise UsageError("include and exclude select no weights")
+    return report
+
+
+def stats(
+    source: Model | ModelLike,
+    *,
+    skip_unreadable: bool = False,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress = None,
+) -> StatsReport:
+    """Measures the values of every weight: mean, deviation, extremes, quantiles, and what looks
+    wrong. Returns the JSON report of `weigh stats`, with the most suspicious weights first.
+
+    >>> import weighbridge as wb
+    >>> report = wb.stats("samples/tiny-llama-gptq")
+    >>> report["weights"], report["nan"], report["infinite"]
+    (21, 0, 0)
+    """
+    asked = _asked(locals())
+    with _opened(source) as model, shown(progress, "measuring") as show:
+        report: StatsReport = json.loads(native.stats(model._native, asked, show))
+    return report
+
+
+def hash(
+    source: Model | ModelLike,
+    *,
+    values: bool = False,
+    tensors: bool = False,
+    skip_unreadable: bool = False,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress = None,
+) -> HashReport:
+    """Hashes a model with BLAKE3 and returns the JSON report of `weigh hash`.
+
+    By default it hashes the stored bytes. `values` hashes the decoded values as f32, so formats can
+    be compared. `tensors` lists the hash of every weight.
+
+    >>> import weighbridge as wb
+    >>> report = wb.hash("samples/tiny-llama-gptq", tensors=True)
+    >>> len(report["hash"]), len(report["tensors"])
+    (64, 21)
+    """
+    asked = _asked(locals())
+    with _opened(source) as model, shown(progress, "hashing") as show:
+        report: HashReport = json.loads(native.hash(model._native, asked, show))
+    return report
+
+
+def show(
+    source: Model | ModelLike,
+    name: str,
+    *,
+    rows: slice | str | None = None,
+    cols: slice | str | None = None,
+    dtype: Literal["f32", "bf16", "f16"] | None = None,
+    stats: bool = False,
+) -> ShowReport:
+    """Reads some values of one weight and returns the JSON report of `weigh show`.
+
+    `name` is the name of a weight, or a suffix that only one weight has. `rows` selects from the
+    first dimension and `cols` from the last: a slice, or text such as `"0:4"`. `stats` adds mean,
+    extremes and quantiles of the selected values.
+
+    >>> import weighbridge as wb
+    >>> wb.show("samples/tiny-llama-gptq", "model.norm.weight", rows=slice(0, 3), dtype="f32")["shape"]
+    [64]
+    """
+    asked = _asked(locals())
+    if not isinstance(name, str):
+        raise TypeError(f"name is the name of a weight, not {name!r}")
+    with _opened(source) as model:
+        report: ShowReport = json.loads(native.show(model._native, name, stats, asked))
     return report
 
 
 def _verified(text: str) -> VerifyReport:
-    """The report of a comparison with the source."""
+    """Parses the report of a verification."""
     report: VerifyReport = json.loads(text)
     return report
 
 
 def _written(text: str) -> ConvertReport:
-    """The report of a conversion; an error if it was verified and is wrong."""
+    """Parses the report of a conversion; raises if verification failed."""
     report: ConvertReport = json.loads(text)
     verified = report.get("verified")
     if verified is not None and not verified["ok"]:
-        error = VerificationError("what was written is not what the source gives; it was deleted")
+        error = VerificationError("verification failed: the output does not match its source and was deleted")
         error.report = report
         raise error
     return report

@@ -1,4 +1,4 @@
-"""The native part. Annotated Python wraps all of it; nothing here is promised."""
+"""The native part. Annotated Python wraps all of it; it is not part of the public API."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
@@ -12,6 +12,7 @@ __all__ = [
     "convert",
     "dequantize",
     "diff",
+    "hash",
     "open_arrays",
     "open_buffer",
     "open_descriptor",
@@ -23,6 +24,8 @@ __all__ = [
     "quantizers",
     "read_many",
     "schemes",
+    "show",
+    "stats",
     "verify",
 ]
 
@@ -76,7 +79,7 @@ class Weight:
 
 @final
 class Tensor:
-    """Decoded numbers in memory of their own: for DLPack, and as bytes for everybody."""
+    """Decoded values in their own memory, with DLPack and the buffer protocol."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -124,3 +127,6 @@ def verify(
     progress: _Progress,
 ) -> str: ...
 def diff(a: Model, b: Model, asked: _Asked, progress: _Progress) -> str: ...
+def stats(model: Model, asked: _Asked, progress: _Progress) -> str: ...
+def hash(model: Model, asked: _Asked, progress: _Progress) -> str: ...
+def show(model: Model, name: str, stats: bool, asked: _Asked) -> str: ...

@@ -1,5 +1,5 @@
-"""Weights as arrays of numpy, with the functions of `safetensors.numpy`: any container and any
-directory is welcome, and quantized weights come out decoded."""
+"""numpy arrays, with the functions of `safetensors.numpy`. They open everything that `open` takes,
+and decode quantized weights."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def load_file(
     names: Iterable[str] | None = None,
     progress: Progress = None,
 ) -> dict[str, NDArray[Any]]:
-    """All weights of a model, or those of `names`, as arrays: each in its own type, or all
-    floating-point ones in `dtype`.
+    """Decodes all weights of a model, or those in `names`, to numpy arrays. Each has the weight's
+    own type. `dtype` converts floating-point weights.
 
-    >>> import weighbridge.numpy
-    >>> weights = weighbridge.numpy.load_file("samples/tiny-llama-gptq", dtype="f32")
+    >>> import weighbridge as wb
+    >>> weights = wb.load_file("samples/tiny-llama-gptq", dtype="f32")
     >>> len(weights), weights["model.norm.weight"].dtype
     (21, dtype('float32'))
     """
@@ -43,7 +43,7 @@ def load_file(
 
 
 def load(data: bytes, *, dtype: DTypeLike = None) -> dict[str, NDArray[Any]]:
-    """The same of a file in memory."""
+    """Decodes all weights of a file in memory."""
     return load_file(data, dtype=dtype)
 
 
@@ -54,13 +54,13 @@ def save_file(
     *,
     force: bool = False,
 ) -> None:
-    """Writes arrays into a file: safetensors, NPZ or GGUF, by its extension. An existing file is
-    replaced only with `force`, and once the new one is complete."""
+    """Writes arrays to a file. The extension selects safetensors, NPZ or GGUF. `force` overwrites an
+    existing file once the new one is complete."""
     from ._verbs import convert
 
     if not os.path.splitext(filename)[1]:
         ends = "must end in .safetensors, .npz or .gguf"
-        raise UsageError(f"{os.fspath(filename)}: the name of a file to save into {ends}")
+        raise UsageError(f"{os.fspath(filename)}: the output name {ends}")
     header, arrays = _laid_out(tensors, metadata)
     model = Model(native.open_arrays(header, arrays), NOT_BY_PATH)
     convert(model, filename, dtype="keep", names="keep", force=force)
@@ -69,7 +69,7 @@ def save_file(
 def save(
     tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None
 ) -> bytes:
-    """The bytes of a safetensors file of these arrays."""
+    """Serializes arrays to the bytes of a safetensors file."""
     header, arrays = _laid_out(tensors, metadata)
     return b"".join([header, *(memoryview(array).cast("B") for array in arrays)])
 
@@ -77,7 +77,7 @@ def save(
 def arrays_of(
     model: Model, dtype: DTypeLike, progress: Progress, names: Iterable[str] | None
 ) -> dict[str, NDArray[Any]]:
-    """Weights of a model as arrays, read side by side."""
+    """Weights of a model as arrays, read in parallel."""
     arrays: dict[str, NDArray[Any]] = {}
     requests = []
     for name in dict.fromkeys(model if names is None else expressions(names)):
@@ -104,13 +104,13 @@ def _laid_out(
         header["__metadata__"] = {str(key): str(value) for key, value in metadata.items()}
         for text in (*header["__metadata__"], *header["__metadata__"].values()):
             if text != text.encode(errors="replace").decode():
-                raise UsageError(f"metadata cannot be written in UTF-8: {text!r}")
+                raise UsageError(f"metadata is not valid UTF-8: {text!r}")
     arrays, at = [], 0
-    # Wide types first, so that all of them are aligned, as safetensors itself does it.
+    # Wide types come first, as in safetensors, so that all arrays are aligned.
     for name, given in tensors.items():
         _refuse_unnameable(name)
         if not hasattr(given, "dtype"):
-            raise TypeError(f"{name}: an array is saved, not {type(given).__name__}")
+            raise TypeError(f"{name}: expected an array, found {type(given).__name__}")
     order = sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     for name, given in order:
         if given.dtype.byteorder == ">" or (given.dtype.byteorder == "=" and _is_big()):
@@ -118,7 +118,7 @@ def _laid_out(
         array = np.ascontiguousarray(given).reshape(given.shape)
         dtype = dtype_name(array.dtype.newbyteorder("=") if array.dtype.kind in "iufc" else array.dtype)
         if dtype in PACKED:
-            raise TypeError(f"{name}: {array.dtype} is stored with several numbers in a byte, which this does not pack")
+            raise TypeError(f"{name}: saving {array.dtype} is not supported: it packs several values into a byte")
         if dtype == "C128":
             raise TypeError(f"{name}: safetensors has no type for {array.dtype}")
         header[name] = {
@@ -134,13 +134,13 @@ def _laid_out(
 
 
 def _refuse_unnameable(name: object) -> None:
-    """An error if an array cannot have that name in a file."""
+    """An error if a file cannot hold an array of that name."""
     if not isinstance(name, str):
-        raise TypeError(f"the name of an array is text, not {name!r}")
+        raise TypeError(f"the name of an array must be a string, not {name!r}")
     if name == "__metadata__":
-        raise UsageError("no array can be named '__metadata__': safetensors keeps metadata there")
+        raise UsageError("no array can be named '__metadata__': safetensors reserves that name")
     if not name.isascii() and name != name.encode(errors="replace").decode():
-        raise UsageError(f"{name!r} is no name for an array: it cannot be written in UTF-8")
+        raise UsageError(f"{name!r} cannot name an array: it is not valid UTF-8")
 
 
 def _is_big() -> bool:

@@ -1,4 +1,4 @@
-"""Weights as tensors of torch, which is imported when a tensor is wanted and never required."""
+"""torch tensors. torch is imported on first use and never required."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ._open import ModelLike, open
 from ._progress import Progress, shown
 
 if TYPE_CHECKING:
-    # Nobody has to have torch, so nothing is said about its types.
+    # torch is optional, so its types are not named.
     Tensor = Any
 
 __all__ = ["load_file", "state_dict"]
 
-# Torch calls its types what numpy and ml_dtypes call theirs, and has one more.
+# torch uses the type names of numpy and ml_dtypes, and has one more.
 _TORCH = TYPE_NAMES | {"C32": "complex32"}
 
 
@@ -31,8 +31,8 @@ def state_dict(
     device: str | int = "cpu",
     progress: Progress = None,
 ) -> dict[str, Tensor]:
-    """All weights of a model, or those of `names`, decoded: for `load_state_dict(.., assign=True)`.
-    Each has its own type, or all floating-point ones have `dtype`."""
+    """Decodes all weights of a model, or those in `names`, for `load_state_dict(.., assign=True)`.
+    Each tensor has the weight's own type. `dtype` converts floating-point weights."""
     if isinstance(source, Model):
         return tensors_of(source, dtype, progress, names, device)
     with open(source) as model:
@@ -42,14 +42,14 @@ def state_dict(
 def load_file(
     filename: ModelLike, device: str | int = "cpu", *, dtype: DTypeLike = None
 ) -> dict[str, Tensor]:
-    """The same by the name that `safetensors.torch` has for it."""
+    """Decodes all weights of a model, with the interface of `safetensors.torch.load_file`."""
     return state_dict(filename, dtype=dtype, device=device)
 
 
 def tensor_of(
     weight: Weight, dtype: DTypeLike, rows: slice | None, device: str | int
 ) -> Tensor:
-    """A weight, or some rows of it, as a tensor."""
+    """A weight, or some rows, as a tensor."""
     wanted = weight._wanted(dtype)
     bounds = None if rows is None else weight._bounds(rows)
     shape = weight.shape
@@ -67,7 +67,7 @@ def tensors_of(
     names: Iterable[str] | None,
     device: str | int,
 ) -> dict[str, Tensor]:
-    """Weights of a model as tensors, read side by side."""
+    """Weights of a model as tensors, read in parallel."""
     tensors: dict[str, Tensor] = {}
     requests = []
     for name in dict.fromkeys(model if names is None else expressions(names)):
@@ -83,7 +83,7 @@ def tensors_of(
 
 
 def _readable(wanted: str) -> str:
-    """Torch has no type for numbers that share a byte: f32 holds them."""
+    """The type to decode to. torch has no packed types, and f32 holds their values exactly."""
     return "F32" if wanted in PACKED else wanted
 
 
@@ -93,16 +93,16 @@ def _empty(shape: tuple[int, ...], wanted: str) -> Tensor:
     name = _TORCH.get(_readable(wanted))
     dtype = None if name is None else getattr(torch, name, None)
     if dtype is None:
-        raise UsageError(f"this version of torch has no type for {wanted}; ask for 'f32' or 'bf16'")
-    # Whatever device new tensors are on at the moment: it is filled by the processor.
+        raise UsageError(f"this version of torch has no type for {wanted}; use 'f32' or 'bf16'")
+    # The CPU fills it, so a default device must not apply.
     tensor = torch.empty(shape, dtype=dtype, device="cpu")
     if type(tensor) is not torch.Tensor:
-        raise UsageError("torch makes tensors without memory at the moment, which cannot be filled")
+        raise UsageError("torch is creating tensors without memory (fake tensors), which cannot be filled")
     return tensor
 
 
 def _memory_of(tensor: Tensor) -> Any:
-    """The memory of a new tensor as bytes: without numpy, and whatever its type is called."""
+    """The memory of a new tensor as bytes, without numpy and for every type."""
     bytes_held = tensor.numel() * tensor.element_size()
     if bytes_held == 0:
         return bytearray()
