@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::catalog::Finding;
 use crate::error::{Error, Remedy, Result};
 use crate::framework::{Entry, Ledger, Registry, Scheme};
-use crate::text::escaped;
+use crate::text::{did_you_mean, escaped};
 
 /// Which weights the user means, and what they are.
 #[derive(Clone)]
@@ -40,9 +40,10 @@ impl SchemeChoice {
             Some((scheme, _)) if schemes.scheme(scheme).is_some() => return Ok(()),
             Some(_) => "names a scheme that this version does not have",
         };
-        let names = schemes.iter().map(Scheme::name).collect::<Vec<_>>().join(", ");
+        let names = || schemes.iter().map(Scheme::name);
+        let all = || format!("the schemes are {}", names().collect::<Vec<_>>().join(", "));
         Err(Error::usage(format!("'{}' {message}", escaped(&self.says)))
-            .hint(format!("the schemes are {names}"))
+            .hint(did_you_mean(self.scheme(), names()).unwrap_or_else(all))
             .remedy(Remedy::ListProblems))
     }
 

@@ -1,23 +1,42 @@
 //! Names that are close to the one that was typed.
 
-/// The closest few of these names, best first.
-pub(in crate::model) fn closest<'a>(
-    typed: &str,
-    names: impl Iterator<Item = &'a str>,
-) -> Vec<String> {
+/// How many names are suggested.
+const MOST: usize = 3;
+
+/// The closest few of these names, best first. A name that differs only in letter case or in
+/// punctuation is the only suggestion.
+pub fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = typed.to_lowercase();
     let allowed = (wanted.chars().count() / 4).max(1);
+    let bare = letters(&wanted);
     let mut close: Vec<(usize, &str)> = names
         .filter_map(|name| {
             let lower = name.to_lowercase();
+            if !bare.is_empty() && letters(&lower) == bare {
+                return Some((0, name));
+            }
             let begins =
                 wanted.len() > 2 && (lower.starts_with(&wanted) || wanted.starts_with(&lower));
             let distance = if begins { 1 } else { distance(&wanted, &lower, allowed)? };
-            Some((distance, name))
+            Some((distance.max(1), name))
         })
         .collect();
-    close.sort();
-    close.into_iter().take(3).map(|(_, name)| crate::text::shortened(name, 100)).collect()
+    close.sort_unstable();
+    if close.first().is_some_and(|(distance, _)| *distance == 0) {
+        close.retain(|(distance, _)| *distance == 0);
+    }
+    close.into_iter().take(MOST).map(|(_, name)| crate::text::shortened(name, 100)).collect()
+}
+
+/// `did you mean A or B?`, if some of these names are close.
+pub fn did_you_mean<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let close = closest(typed, names);
+    (!close.is_empty()).then(|| format!("did you mean {}?", crate::text::listed(&close, "or")))
+}
+
+/// Letters and digits alone.
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// How many characters must be put in, taken out or changed; `None` if more than `most`.
@@ -52,6 +71,9 @@ mod tests {
         assert_eq!(close("qwen3-8b"), ["Qwen3-8B"]);
         assert_eq!(close("Qwen3"), ["Qwen3-8B"]);
         assert!(close("something else entirely").is_empty());
+        let types = ["Q4_K", "Q4_K_M", "Q4_K_S"];
+        assert_eq!(closest("q4km", types.into_iter()), ["Q4_K_M"], "punctuation alone");
+        assert_eq!(closest("Q4_K_X", types.into_iter()), types);
     }
 
     #[test]
