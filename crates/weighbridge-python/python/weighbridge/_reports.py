@@ -6,6 +6,21 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 
+class InspectAdapter(TypedDict):
+    """An adapter (LoRA and the like): small matrices that change a base model. Absent for other models."""
+
+    #: The kind of adapter, such as lora.
+    kind: str
+    #: Its rank; null if it is not stated.
+    rank: int | None
+    #: Its alpha, which over the rank is the factor of the change; null if it is not stated.
+    alpha: float | None
+    #: The modules of the base model that it changes, or one expression for them.
+    target_modules: list[str]
+    #: The name or address of its base model; null if it is not stated.
+    base_model: str | None
+
+
 class InspectFile(TypedDict):
     """A part of a report."""
 
@@ -142,6 +157,9 @@ class InspectReport(TypedDict):
     name: NotRequired[str]
     #: What the model says it is.
     architecture: NotRequired[str]
+    #: An adapter (LoRA and the like): small matrices that change a base model. Absent for other
+    #: models.
+    adapter: NotRequired[InspectAdapter]
     #: Its files.
     files: list[InspectFile]
     #: The size of all files.
@@ -808,6 +826,7 @@ __all__ = [
     "DiffTensor",
     "DiffTensorPlace",
     "DiffTensorReencoded",
+    "InspectAdapter",
     "InspectDecodedBytes",
     "InspectDropped",
     "InspectFile",
