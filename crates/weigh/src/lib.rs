@@ -32,7 +32,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let mut command = args::fitted(args::command(), args::help_width());
     let args = match args::with_verb(args, &command) {
         Ok(args) => args,
-        Err(error) => return commands::misused(&error, None, json),
+        Err(error) => return commands::misused(error, None, json),
     };
     let parsed = command.try_get_matches_from_mut(&args).and_then(|matches| {
         args::Args::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
@@ -44,7 +44,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Err(error) => {
             if let Some((error, line)) = args::positional_output(&args, &command, &error) {
-                return commands::misused(&error, Some(&line), json);
+                return commands::misused(error, Some(&line), json);
             }
             // Nothing is left to be done if the stream is closed.
             let _ = error.print();

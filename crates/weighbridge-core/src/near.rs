@@ -39,23 +39,30 @@ fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// How many characters must be put in, taken out or changed; `None` if more than `most`.
+/// How many characters must be put in, taken out, changed or swapped with the next; `None` if more
+/// than `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    /// Longer names are not typed.
+    const LONGEST: usize = 300;
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > most || a.len() > 300 {
+    if a.len().abs_diff(b.len()) > most || a.len() > LONGEST {
         return None;
     }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut before = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.iter().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
+        let mut row = vec![i + 1];
         for (j, to) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+            let changed = above[j] + usize::from(from != to);
+            let mut least = changed.min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i - 1] == *to && *from == b[j - 1] {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
         }
+        before = std::mem::replace(&mut above, row);
     }
-    row.last().copied().filter(|distance| *distance <= most)
+    above.last().copied().filter(|distance| *distance <= most)
 }
 
 #[cfg(test)]
@@ -81,5 +88,6 @@ mod tests {
         assert_eq!(distance("kitten", "sitting", 5), Some(3));
         assert_eq!(distance("kitten", "sitting", 2), None);
         assert_eq!(distance("", "ab", 2), Some(2));
+        assert_eq!(distance("gtpq", "gptq", 1), Some(1), "swapped");
     }
 }

@@ -132,7 +132,8 @@ fn near_verbs(word: &str, command: &clap::Command) -> Vec<String> {
 fn unknown(word: &str, is_alone: bool, missing: &Error, command: &clap::Command) -> Error {
     let verbs: Vec<String> =
         near_verbs(word, command).iter().map(|verb| format!("`weigh {verb}`")).collect();
-    let model = if is_alone { ", and no file, directory or cached model has that name" } else { "" };
+    let model =
+        if is_alone { ", and no file, directory or cached model has that name" } else { "" };
     let hint = match missing.hint_text().filter(|_| is_alone) {
         _ if !verbs.is_empty() => format!("did you mean {}? ", listed(&verbs, "or")),
         Some(hint) => format!("{hint}; "),

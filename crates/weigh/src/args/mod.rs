@@ -235,7 +235,8 @@ mod tests {
     #[test]
     fn lists_of_types_keep_their_columns() {
         let text = "Types:\n  Q8_0             eight bits for each of them\n  x";
-        let want = "Types:\n  Q8_0             eight bits for\n                   each of them\n  x";
+        let want =
+            "Types:\n  Q8_0             eight bits for\n                   each of them\n  x";
         assert_eq!(hanging(text, 34), want);
     }
 

@@ -160,10 +160,7 @@ mod tests {
         for (typed, line) in [
             ("convert a b.gguf", "convert a -o b.gguf"),
             ("dequantize a plain --force", "dequantize a -o plain --force"),
-            (
-                "quantize in.gguf out.gguf Q4_K_M",
-                "quantize in.gguf -o out.gguf --type Q4_K_M",
-            ),
+            ("quantize in.gguf out.gguf Q4_K_M", "quantize in.gguf -o out.gguf --type Q4_K_M"),
             (
                 "quantize in.gguf out.gguf q4_k_m 8",
                 "quantize in.gguf -o out.gguf --type Q4_K_M -j 8",
@@ -172,10 +169,7 @@ mod tests {
                 "quantize --imatrix i.gguf --pure d/in.gguf Q4_KM",
                 "quantize d/in.gguf -o d/in-Q4_K_M.gguf --type Q4_K_M --imatrix i.gguf --pure",
             ),
-            (
-                "quantize in.gguf out.gguf --type=Q8_0",
-                "quantize in.gguf -o out.gguf --type=Q8_0",
-            ),
+            ("quantize in.gguf out.gguf --type=Q8_0", "quantize in.gguf -o out.gguf --type=Q8_0"),
             ("quantize in.gguf out.gguf", "quantize in.gguf -o out.gguf --type Q4_K_M"),
             ("quantize in.gguf -o out.gguf Q6_K", "quantize in.gguf --type Q6_K -o out.gguf"),
         ] {

@@ -141,16 +141,16 @@ fn after_failure(
 
 /// Reports a command line that cannot be meant as it is, with the one that may be, and gives the
 /// exit code.
-pub(crate) fn misused(
-    error: &weighbridge::Error,
-    line: Option<&str>,
-    json: Option<Layout>,
-) -> u8 {
-    terminal::report(error);
-    if let Some(line) = line {
-        terminal::command(line);
-    }
-    after_failure(error, None, json, Outcome::Failed);
+pub(crate) fn misused(error: weighbridge::Error, line: Option<&str>, json: Option<Layout>) -> u8 {
+    terminal::report(&error);
+    let error = match line {
+        Some(line) => {
+            terminal::command(line);
+            error.hint(line)
+        }
+        None => error,
+    };
+    after_failure(&error, None, json, Outcome::Failed);
     FAILED
 }
 

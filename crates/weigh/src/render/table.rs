@@ -233,9 +233,8 @@ mod tests {
         assert_eq!(head(Some(41)), "name                         a     c");
         assert_eq!(head(Some(35)), "name                         a");
         assert!(
-            figures(Some(41)).ends_with(
-                "\ncolumns not shown: b (use a wider\nterminal, a pipe or --json)\n"
-            ),
+            figures(Some(41))
+                .ends_with("\ncolumns not shown: b (use a wider\nterminal, a pipe or --json)\n"),
             "{}",
             figures(Some(41))
         );

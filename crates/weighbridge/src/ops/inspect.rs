@@ -10,8 +10,8 @@ use crate::catalog::{ArrayRef, Finding, TensorInfo, Value, element_count};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
-use crate::ops::{adapter, identity};
 use crate::ops::reports::reports;
+use crate::ops::{adapter, identity};
 use crate::pipeline::{OutputType, kept_names};
 use crate::source::Source;
 

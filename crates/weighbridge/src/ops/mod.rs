@@ -32,13 +32,14 @@ pub use diff::{
 };
 pub use hash::{HashOptions, HashReport, HashedPart, HashedWeight, hash};
 pub use inspect::{
-    AdapterReport, DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport,
-    TensorReport, inspect,
+    AdapterReport, DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report,
+    SchemeReport, TensorReport, inspect,
 };
 pub use read::{ReadInto, read};
 pub use refusals::refuse_unreadable;
 pub use show::{Numbers, ShowOptions, Slice, Window};
 pub use stats::{
-    Bars, Figures, ODDITY_KINDS, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport, WeightStats, stats,
+    Bars, Figures, ODDITY_KINDS, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport,
+    WeightStats, stats,
 };
 pub use work::{OnProgress, Progress, Work};

@@ -88,7 +88,11 @@ fn unknown(kind: &str, all: &[Section]) -> Outcome {
         Some(close) => format!("did you mean {close}?"),
         None => "`weigh help errors` lists all of them".to_owned(),
     };
-    let error = Error::usage(format!("there is no problem, finding or error of the kind '{}'", escaped(kind))).hint(&hint);
+    let error = Error::usage(format!(
+        "there is no problem, finding or error of the kind '{}'",
+        escaped(kind)
+    ))
+    .hint(&hint);
     terminal::report(&error);
     Outcome::Failed
 }

@@ -250,9 +250,9 @@ const GGML: &str = "-ggml";
 
 /// A file type that llama-quantize does not have: it stores only experts as MXFP4.
 const MXFP4: &str = "MXFP4-ggml";
-const MXFP4_NOTE: &str = "MXFP4 in a GGUF file is ggml's type of that name, here for all matrices \
-                          but the output; the type MXFP4_MOE stores only experts so, and the rest \
-                          as Q8_0";
+const MXFP4_NOTE: &str = "MXFP4 in a GGUF file is ggml's type of that name (file type MXFP4_MOE), \
+                          used for every matrix except the output; the type MXFP4_MOE uses it for \
+                          experts only, and Q8_0 for the rest";
 
 /// Whether llama.cpp looks for the scale of a weight of that name.
 fn has_scale(name: &str) -> bool {

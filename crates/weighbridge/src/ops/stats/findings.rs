@@ -30,7 +30,8 @@ pub const ODDITY_KINDS: [&str; 9] = [
 
 /// How bad it is: the worst are lowest.
 pub(super) fn rank(oddities: &[Oddity]) -> usize {
-    let places = oddities.iter().filter_map(|one| ODDITY_KINDS.iter().position(|kind| *kind == one.kind));
+    let places =
+        oddities.iter().filter_map(|one| ODDITY_KINDS.iter().position(|kind| *kind == one.kind));
     places.min().unwrap_or(ODDITY_KINDS.len())
 }
 

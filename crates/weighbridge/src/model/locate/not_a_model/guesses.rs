@@ -17,7 +17,8 @@ pub(super) fn explain(head: &[u8], name: &Path) -> Option<Error> {
         return Some(Error::unsupported(message).hint(other_formats()));
     }
     if looks_like_importance(head) {
-        let what = "this is an importance matrix for quantizing (the older format of llama-imatrix)";
+        let what =
+            "this is an importance matrix for quantizing (the older format of llama-imatrix)";
         return Some(Error::unsupported(what).remedy(Remedy::StateImportance));
     }
     if let Some(error) = signatures::unclaimed(head) {

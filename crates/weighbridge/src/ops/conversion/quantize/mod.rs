@@ -76,7 +76,10 @@ fn no_such(how: &QuantizeOptions) -> Error {
     }
     let what = format!("there is no type `{}`", escaped(&how.name));
     let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
-    Error::usage(what).hint(did_you_mean(&how.name, names()).unwrap_or_else(all))
+    // A type of another number of bits is no slip of the finger.
+    let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
+    let near = names().filter(|name| digits(name) == digits(&how.name));
+    Error::usage(what).hint(did_you_mean(&how.name, near).unwrap_or_else(all))
 }
 
 /// The output in a format that can hold the type: the one that is stated, or else the first.
