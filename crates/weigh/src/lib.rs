@@ -29,9 +29,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         (true, false) => Some(Layout::Indented),
         (false, false) => None,
     };
-    let mut command = args::command();
-    let args = args::with_verb(args, &command);
-    let parsed = command.try_get_matches_from_mut(args).and_then(|matches| {
+    let mut command = args::fitted(args::command(), args::help_width());
+    let args = match args::with_verb(args, &command) {
+        Ok(args) => args,
+        Err(error) => return commands::misused(error, None, json),
+    };
+    let parsed = command.try_get_matches_from_mut(&args).and_then(|matches| {
         args::Args::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
     });
     match parsed {
@@ -40,6 +43,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             commands::run(args.command)
         }
         Err(error) => {
+            if let Some((error, line)) = args::positional_output(&args, &command, &error) {
+                return commands::misused(error, Some(&line), json);
+            }
             // Nothing is left to be done if the stream is closed.
             let _ = error.print();
             if let Some(layout) = json.filter(|_| error.use_stderr()) {

@@ -7,6 +7,7 @@ use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use weighbridge::internals::text::escaped;
 
+use crate::render::wrap::wrapped;
 use crate::{remedy, sys};
 
 /// Bold red, for the word `error`.
@@ -60,9 +61,17 @@ pub(crate) fn hint(text: &str) {
     say(HINT, "hint", &escaped(text));
 }
 
+/// Says which command to type, on a line that is never broken: it can be copied.
+pub(crate) fn command(line: &str) {
+    say_within(None, HINT, "hint", &escaped(line));
+}
+
 /// Says what is going on.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(anstream::stderr(), "{text}");
+    let mut line = Vec::new();
+    // As in `say_within`.
+    let _ = wrapped(&mut line, error_width(), 2, 0, text);
+    let _ = anstream::stderr().write_all(&line);
 }
 
 /// Says what was noticed about a call; `place` is the model that is meant, if there are several.
@@ -71,7 +80,21 @@ pub(crate) fn notes(place: Option<&Path>, notes: &[String]) {
     notes.iter().for_each(|text| note(&format!("note: {}{text}", escaped(&place))));
 }
 
+/// The columns of the terminal that standard error is; `None` when it is something else.
+fn error_width() -> Option<usize> {
+    let stderr = io::stderr();
+    let (width, _) = stderr.is_terminal().then(|| terminal_size::terminal_size_of(&stderr))??;
+    Some(usize::from(width.0))
+}
+
 fn say(style: Style, word: &str, text: &str) {
-    // Nothing is left to be done if standard error is closed.
-    let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {text}");
+    say_within(error_width(), style, word, text);
+}
+
+fn say_within(width: Option<usize>, style: Style, word: &str, text: &str) {
+    let mut line = format!("{style}{word}:{style:#} ").into_bytes();
+    // Nothing fails that is written to memory, and nothing is left to be done if standard error is
+    // closed.
+    let _ = wrapped(&mut line, width, 2, word.len() + 2, text);
+    let _ = anstream::stderr().write_all(&line);
 }

@@ -1,8 +1,11 @@
 //! The arguments of the command.
 
+use std::io::Write as _;
+
 use clap::{Arg, ArgAction, CommandFactory as _, Parser, ValueEnum};
 
 use crate::commands::Command;
+use crate::render::wrap::wrapped_at;
 
 #[cfg(test)]
 mod alike;
@@ -11,6 +14,7 @@ mod implied;
 mod json;
 mod limits;
 mod open;
+mod positional;
 mod remote;
 mod report;
 mod select;
@@ -23,6 +27,7 @@ pub(crate) use formats::{
 pub(crate) use implied::{first_word, with_verb};
 pub(crate) use json::Json;
 pub(crate) use open::Open;
+pub(crate) use positional::positional_output;
 pub(crate) use report::Report;
 pub(crate) use select::{Select, parse_rename};
 pub(crate) use unmatched::Unmatched;
@@ -37,8 +42,8 @@ by Ctrl-C. `weigh help errors` says what each problem means.
 Sizes are shown in KiB, MiB and GiB: 1024 bytes, 1024 KiB, 1024 MiB.";
 
 const USAGE: &str = "\
-weigh MODEL [OPTIONS]        (the same as weigh inspect MODEL)
-       weigh COMMAND [OPTIONS] ..   (-h shows what is used most, --help all)";
+weigh MODEL [OPTIONS]      (as weigh inspect MODEL)
+       weigh COMMAND [OPTIONS] .. (-h: short, --help: long)";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,6 +102,50 @@ pub(crate) fn command() -> clap::Command {
     command
 }
 
+/// The columns that help is laid out for, as clap finds them.
+pub(crate) fn help_width() -> usize {
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let stated = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    terminal.or_else(stated).unwrap_or(100)
+}
+
+/// The command with lists of names in its long help that keep their columns at this width.
+pub(crate) fn fitted(command: clap::Command, width: usize) -> clap::Command {
+    /// What clap indents a long help by.
+    const INDENT: usize = 10;
+    command.mut_subcommand("quantize", |verb| {
+        verb.mut_arg("to_type", |arg| match arg.get_long_help() {
+            Some(help) => {
+                let help = help.to_string();
+                arg.long_help(hanging(&help, width.saturating_sub(INDENT)))
+            }
+            None => arg,
+        })
+    })
+}
+
+/// Text in which what continues a line of a list, `  NAME   what it is`, stays in its column.
+fn hanging(text: &str, width: usize) -> String {
+    /// A name that is followed by a column is padded to at least so much.
+    const NAMES: usize = 16;
+    let mut out = Vec::new();
+    for line in text.lines() {
+        let name = line.trim_start().split(' ').next().unwrap_or_default();
+        let indent = line.len() - line.trim_start().len();
+        let about = line[indent + name.len()..].trim_start();
+        let column = line.len() - about.len();
+        // Nothing fails that is written to memory.
+        let _ = match indent > 0 && column >= indent + NAMES && !about.is_empty() {
+            true => {
+                out.extend_from_slice(line[..column].as_bytes());
+                wrapped_at(&mut out, width, column, column, about)
+            }
+            false => writeln!(out, "{line}"),
+        };
+    }
+    String::from_utf8_lossy(out.trim_ascii_end()).into_owned()
+}
+
 /// The flag for help, which clap would put into the list of verbs too.
 fn help() -> Arg {
     let words = "Print help: -h what is used most, --help everything";
@@ -138,7 +187,16 @@ mod tests {
 
     /// What each help says on a terminal of 80 columns.
     fn helps(render: impl Fn(&mut clap::Command) -> String) -> Vec<(String, String)> {
-        let mut whole = command().term_width(80).disable_help_subcommand(true);
+        helps_at(80, render)
+    }
+
+    /// What each help says on a terminal of so many columns.
+    fn helps_at(
+        width: usize,
+        render: impl Fn(&mut clap::Command) -> String,
+    ) -> Vec<(String, String)> {
+        let whole = fitted(command(), width);
+        let mut whole = whole.term_width(width).disable_help_subcommand(true);
         whole.build();
         let own = ("weigh".to_owned(), render(&mut whole));
         let verbs = whole.get_subcommands().cloned();
@@ -159,6 +217,27 @@ mod tests {
             );
             assert_eq!(examples, if verb == "weigh" { 3 } else { 1 }, "{verb}:\n{help}");
         }
+    }
+
+    #[test]
+    fn help_fits_the_terminal() {
+        for width in [60, 80, 140] {
+            let short = helps_at(width, |command| command.render_help().to_string());
+            let long = helps_at(width, |command| command.render_long_help().to_string());
+            for (verb, help) in short.into_iter().chain(long) {
+                let wide = |line: &&str| line.chars().count() > width && line.trim().contains(' ');
+                let wide: Vec<&str> = help.lines().filter(wide).collect();
+                assert!(wide.is_empty(), "{verb} at {width}: {wide:#?}");
+            }
+        }
+    }
+
+    #[test]
+    fn lists_of_types_keep_their_columns() {
+        let text = "Types:\n  Q8_0             eight bits for each of them\n  x";
+        let want =
+            "Types:\n  Q8_0             eight bits for\n                   each of them\n  x";
+        assert_eq!(hanging(text, 34), want);
     }
 
     #[test]

@@ -54,12 +54,12 @@ pub(crate) enum Command {
     Verify(Box<verify::Verify>),
     /// Hash weights, so that it does not matter which files they lie in
     Hash(Box<hash::Hash>),
+    /// Explain kinds of problems, findings and errors
+    Errors(problems::Errors),
     /// Print a completion script for a shell
     Completions(completions::Completions),
     /// Print a man page, or write all of them into a directory
     Man(man::Man),
-    #[command(hide = true)]
-    Errors(problems::Errors),
 }
 
 impl Command {
@@ -137,6 +137,21 @@ fn after_failure(
     let Some(layout) = json else { return outcome };
     let failure = Failure::new(path, error);
     after_write(terminal::print(|out| failure.write(out, layout)), outcome)
+}
+
+/// Reports a command line that cannot be meant as it is, with the one that may be, and gives the
+/// exit code.
+pub(crate) fn misused(error: weighbridge::Error, line: Option<&str>, json: Option<Layout>) -> u8 {
+    terminal::report(&error);
+    let error = match line {
+        Some(line) => {
+            terminal::command(line);
+            error.hint(line)
+        }
+        None => error,
+    };
+    after_failure(&error, None, json, Outcome::Failed);
+    FAILED
 }
 
 /// Reports arguments that were not understood; `text` is what was said about them to people.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::LABEL;
+use super::wrap::wrapped_at;
 
 /// Where names must be broken out of it, the first column is not made narrower than this.
 const LEAST: usize = 8;
@@ -58,7 +59,8 @@ impl<const N: usize> Table<N> {
 
     /// Writes head and rows, indented; a column without anything in it is left out. In a pipe
     /// nothing else is. On a terminal that is too narrow, columns that matter least go, as far as that
-    /// keeps every row on one line; where it does not, long first cells get lines of their own.
+    /// keeps every row on one line; where it does not, long first cells get lines of their own. A
+    /// line below the table names the columns that went.
     pub(crate) fn write(
         &self,
         out: &mut dyn Write,
@@ -78,7 +80,28 @@ impl<const N: usize> Table<N> {
             writeln!(out)?;
             self.line(out, indent, &layout, &cells)?;
         }
-        writeln!(out)
+        writeln!(out)?;
+        self.left_out(out, indent, width, &layout)
+    }
+
+    /// Says which columns there was no room for.
+    fn left_out(
+        &self,
+        out: &mut dyn Write,
+        indent: usize,
+        width: Option<usize>,
+        layout: &Layout<N>,
+    ) -> io::Result<()> {
+        let all = self.with_contents().shown.into_iter().zip(layout.shown).zip(self.columns);
+        let gone = all.filter(|((full, shown), _)| *full && !shown).map(|(_, (name, _))| name);
+        let gone: Vec<&str> = gone.collect();
+        let (Some(width), false) = (width, gone.is_empty()) else { return Ok(()) };
+        let text = format!(
+            "columns not shown: {} (use a wider terminal, a pipe or --json)",
+            gone.join(", ")
+        );
+        write!(out, "{:indent$}{LABEL}", "")?;
+        wrapped_at(out, width, indent, indent, &format!("{text}{LABEL:#}"))
     }
 
     fn layout(&self, indent: usize, width: Option<usize>) -> Layout<N> {
@@ -209,6 +232,13 @@ mod tests {
         assert_eq!(head(Some(42)), head(None), "the empty column takes no room");
         assert_eq!(head(Some(41)), "name                         a     c");
         assert_eq!(head(Some(35)), "name                         a");
+        assert!(
+            figures(Some(41))
+                .ends_with("\ncolumns not shown: b (use a wider\nterminal, a pipe or --json)\n"),
+            "{}",
+            figures(Some(41))
+        );
+        assert!(!figures(Some(42)).contains("not shown"));
         assert_eq!(
             figures(Some(26)),
             "name         a     b     c\nshort     1000  2000  3000\na.name.of.24.letters.yes\n          1000  2000  3000\n",

@@ -17,13 +17,23 @@ pub(crate) fn wrapped(
     out: &mut dyn Write,
     width: Option<usize>,
     indent: usize,
+    column: usize,
+    text: &str,
+) -> io::Result<()> {
+    match width {
+        Some(width) if width >= LEAST => wrapped_at(out, width, indent, column, text),
+        _ => writeln!(out, "{text}"),
+    }
+}
+
+/// As [`wrapped`], at any width.
+pub(crate) fn wrapped_at(
+    out: &mut dyn Write,
+    width: usize,
+    indent: usize,
     mut column: usize,
     text: &str,
 ) -> io::Result<()> {
-    let width = match width {
-        Some(width) if width >= LEAST => width,
-        _ => return writeln!(out, "{text}"),
-    };
     for (index, word) in words(text).into_iter().enumerate() {
         if index > 0 && column + 1 + columns(word) > width {
             write!(out, "\n{:indent$}", "")?;

@@ -6,6 +6,21 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 
+class InspectAdapter(TypedDict):
+    """An adapter (LoRA and the like): small matrices that change a base model. Absent for other models."""
+
+    #: The kind of adapter, such as lora.
+    kind: str
+    #: Its rank; null if it is not stated.
+    rank: int | None
+    #: Its alpha, which over the rank is the factor of the change; null if it is not stated.
+    alpha: float | None
+    #: The modules of the base model that it changes, or one expression for them.
+    target_modules: list[str]
+    #: The name or address of its base model; null if it is not stated.
+    base_model: str | None
+
+
 class InspectFile(TypedDict):
     """Part of a report."""
 
@@ -142,6 +157,9 @@ class InspectReport(TypedDict):
     name: NotRequired[str]
     #: What the model says it is.
     architecture: NotRequired[str]
+    #: An adapter (LoRA and the like): small matrices that change a base model. Absent for other
+    #: models.
+    adapter: NotRequired[InspectAdapter]
     #: Its files.
     files: list[InspectFile]
     #: The size of all files.
@@ -1116,6 +1134,7 @@ __all__ = [
     "HashSkipped",
     "HashTensor",
     "HashTensorPart",
+    "InspectAdapter",
     "InspectDecodedBytes",
     "InspectDropped",
     "InspectFile",

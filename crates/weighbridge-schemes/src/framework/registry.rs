@@ -9,7 +9,7 @@ use crate::framework::{
     CodedWeight, ConfigFile, Configs, Encoder, Evidence, PackedWeight, Quantizer, Roster, Scheme,
     SchemeChoice, TargetLayout, ToLayOut, Traces,
 };
-use crate::text::escaped;
+use crate::text::{did_you_mean, escaped};
 
 /// What tensors that no scheme bids for are called in reports.
 pub const PLAIN: &str = "plain";
@@ -183,11 +183,13 @@ impl SchemeChoice {
         let message = match self.says.split_once('/') {
             None | Some((_, "")) => "is not of the form SCHEME/VARIANT",
             Some((scheme, _)) if schemes.scheme(scheme).is_some() => return Ok(()),
-            Some(_) => "names a scheme that this version does not have",
+            Some(_) => "is not a supported scheme",
         };
-        let names = schemes.iter().map(Scheme::name).collect::<Vec<_>>().join(", ");
+        let scheme = self.says.split_once('/').map_or(&*self.says, |(scheme, _)| scheme);
+        let names = || schemes.iter().map(Scheme::name);
+        let all = || format!("supported schemes: {}", names().collect::<Vec<_>>().join(", "));
         Err(Error::usage(format!("'{}' {message}", escaped(&self.says)))
-            .hint(format!("the schemes are {names}"))
+            .hint(did_you_mean(scheme, names()).unwrap_or_else(all))
             .remedy(Remedy::ListProblems))
     }
 }

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::locate::closest;
 use super::{Model, Weight};
 use crate::error::{Error, Remedy, Result};
-use crate::text::shortened;
+use crate::text::{closest, shortened};
 
 /// How many names are listed.
 const MOST: usize = 10;
@@ -69,11 +68,22 @@ impl Model {
         if close.is_empty() {
             close = closest(name, names());
         }
+        if close.is_empty() {
+            close = holding(name, names());
+        }
         match &close[..] {
             [] => error.remedy(Remedy::ListNames),
             some => error.hint(format!("did you mean {}?", crate::text::listed(some, "or"))),
         }
     }
+}
+
+/// The first few names that hold what was typed, in any letter case.
+fn holding<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    const MOST: usize = 3;
+    let typed = typed.to_lowercase();
+    let holds = |name: &&str| !typed.is_empty() && name.to_lowercase().contains(&typed);
+    names.filter(holds).take(MOST).map(|name| shortened(name, 100)).collect()
 }
 
 /// The last `parts` parts of a name, between dots.

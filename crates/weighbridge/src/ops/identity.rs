@@ -28,6 +28,15 @@ pub(super) fn architecture(model: &Model) -> Option<String> {
     first_text(model, ARCHITECTURES).or_else(|| from_config(model))
 }
 
+/// What a file is for, if it is no model that can be run.
+pub(super) fn purpose(model: &Model) -> Option<String> {
+    let kind = first_text(model, &["general.type"])?;
+    (kind == "imatrix").then(|| {
+        "this is an importance matrix for quantizing, as llama-imatrix writes it, and not a model"
+            .to_owned()
+    })
+}
+
 fn first_text(model: &Model, keys: &[&str]) -> Option<String> {
     let metadata = || model.sources().iter().map(|source| &source.catalog().metadata);
     let texts = keys.iter().flat_map(|key| metadata().filter_map(|m| m.get(key)?.as_str()));

@@ -10,8 +10,8 @@ use crate::catalog::{ArrayRef, Finding, TensorInfo, Value, element_count};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
-use crate::ops::identity;
 use crate::ops::reports::reports;
+use crate::ops::{adapter, identity};
 use crate::pipeline::{OutputType, kept_names};
 use crate::source::Source;
 
@@ -52,6 +52,8 @@ reports! {
         pub name: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub architecture: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub adapter: Option<AdapterReport>,
         pub files: Vec<FileReport>,
         pub file_bytes: u64,
         pub stored_tensors: u64,
@@ -70,6 +72,15 @@ reports! {
         pub metadata_types: BTreeMap<String, String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub tensors: Option<Vec<TensorReport>>,
+    }
+
+    /// An adapter (LoRA and the like): small matrices that change a base model.
+    pub struct AdapterReport {
+        pub kind: String,
+        pub rank: Option<u64>,
+        pub alpha: Option<f64>,
+        pub target_modules: Vec<String>,
+        pub base_model: Option<String>,
     }
 
     /// One file of a model.
@@ -140,6 +151,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         detail: sources.first().and_then(|s| s.catalog().detail.clone()),
         name: identity::name(model),
         architecture: identity::architecture(model),
+        adapter: adapter::report(model),
         files: sources
             .iter()
             .map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() })
@@ -148,7 +160,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         weights: weights.len() as u64,
         dropped: model.dropped().map(Dropped::of).collect(),
         problems: model.findings().to_vec(),
-        notes: model.notes().to_vec(),
+        notes: identity::purpose(model).into_iter().chain(model.notes().to_vec()).collect(),
         would_run: would_run(sources),
         metadata: metadata_of(model, options)?,
         metadata_types: model

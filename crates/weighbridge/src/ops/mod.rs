@@ -1,6 +1,7 @@
 //! The verbs, one file or folder each: inspect, show, read, stats, convert, dequantize, quantize,
 //! verify, diff, hash.
 
+mod adapter;
 #[cfg(feature = "families")]
 mod conversion;
 #[cfg(feature = "families")]
@@ -31,13 +32,14 @@ pub use diff::{
 };
 pub use hash::{HashOptions, HashReport, HashedPart, HashedWeight, hash};
 pub use inspect::{
-    DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport,
-    TensorReport, inspect,
+    AdapterReport, DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report,
+    SchemeReport, TensorReport, inspect,
 };
 pub use read::{ReadInto, read};
 pub use refusals::refuse_unreadable;
 pub use show::{Numbers, ShowOptions, Slice, Window};
 pub use stats::{
-    Bars, Figures, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport, WeightStats, stats,
+    Bars, Figures, ODDITY_KINDS, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport,
+    WeightStats, stats,
 };
 pub use work::{OnProgress, Progress, Work};

@@ -11,6 +11,7 @@ use crate::input::EntryKind;
 use crate::model::Model;
 use crate::output::{refuse_existing, refuse_foreign};
 use crate::sys::{self, SpecialFile, is_same_file};
+use crate::text::did_you_mean;
 
 use super::store_address::{StoreAddress, refuse_own_address};
 
@@ -260,9 +261,10 @@ fn refuse_unwritable(path: &Path) -> Result<()> {
 
 fn by_name(name: &str) -> Result<&'static dyn Writer> {
     writer(name).ok_or_else(|| {
-        let names: Vec<_> = WRITERS.iter().map(|writer| writer.format()).collect();
+        let names = || WRITERS.iter().map(|writer| writer.format());
+        let all = || format!("these can: {}", names().collect::<Vec<_>>().join(", "));
         Error::usage(format!("{name} is not a format that can be written"))
-            .hint(format!("these can: {}", names.join(", ")))
+            .hint(did_you_mean(name, names()).unwrap_or_else(all))
     })
 }
 

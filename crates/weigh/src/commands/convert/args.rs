@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use regex::Regex;
 use weighbridge::catalog::Value;
+use weighbridge::internals::text::did_you_mean;
 use weighbridge::ops::{ConvertOptions, Names, OutputType};
 use weighbridge::{DType, Model, Weight};
 
@@ -285,7 +286,11 @@ fn parse_cast(text: &str) -> Result<(Regex, DType), String> {
         "f32" => DType::F32,
         "bf16" => DType::BF16,
         "f16" => DType::F16,
-        _ => return Err(format!("{name} is not f32, bf16 or f16")),
+        _ => {
+            let near = did_you_mean(name, ["f32", "bf16", "f16"].into_iter());
+            let near = near.map_or(String::new(), |near| format!("; {near}"));
+            return Err(format!("{name} is not f32, bf16 or f16{near}"));
+        }
     };
     Ok((Regex::new(expression).map_err(|e| e.to_string())?, dtype))
 }

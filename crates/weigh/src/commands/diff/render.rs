@@ -164,20 +164,20 @@ fn table(out: &mut dyn Write, page: &Page, tensors: &[&DiffTensor]) -> io::Resul
         ("A", Side::Left),
         ("B", Side::Left),
         ("bits", Side::Right),
-        ("SNR dB", Side::Right),
+        ("SNR", Side::Right),
         ("cosine", Side::Right),
         ("relative", Side::Right),
         ("max diff", Side::Right),
         ("", Side::Left),
     ])
-    .dropping(&["bits", "cosine", "max diff", "SNR dB"]);
+    .dropping(&["bits", "cosine", "max diff", "SNR"]);
     for tensor in tensors {
         table.row([
             escaped(&tensor.name_a).into_owned(),
             kind(tensor.scheme_a, &tensor.variant_a),
             kind(tensor.scheme_b, &tensor.variant_b),
             bits(tensor),
-            tensor.snr_db.map_or(String::new(), |snr| format!("{snr:.1}")),
+            tensor.snr_db.map_or(String::new(), |snr| format!("{snr:.1} dB")),
             tensor.cosine.map_or(String::new(), cosine),
             tensor.relative.map_or(String::new(), percent),
             tensor.max_abs.map_or(String::new(), small),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use weighbridge::internals::text::{escaped, listed, shortened};
-use weighbridge::ops::{DecodedBytes, FileReport, Report, SchemeReport};
+use weighbridge::ops::{AdapterReport, DecodedBytes, FileReport, Report, SchemeReport};
 
 use crate::render::Page;
 use crate::render::lists::{dropped, labelled, more, remarks};
@@ -50,6 +50,9 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     for (label, value) in [("name", &report.name), ("architecture", &report.architecture)] {
         facts.extend(value.as_ref().map(|text| (label, shortened(text, MOST_NAME))));
     }
+    if let Some(adapter) = &report.adapter {
+        facts.extend(adapter_facts(adapter));
+    }
     facts.push((
         "format",
         match &report.detail {
@@ -90,6 +93,24 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
         facts.push(("dtypes", dtypes(page, report)));
     }
     labelled(out, page, &facts)
+}
+
+/// What an adapter is, and of what.
+fn adapter_facts(adapter: &AdapterReport) -> Vec<(&'static str, String)> {
+    let kind = match &*adapter.kind {
+        "lora" => "LoRA".to_owned(),
+        other => shortened(other, MOST_NAME),
+    };
+    let rank = adapter.rank.map_or(String::new(), |rank| format!(", rank {rank}"));
+    let alpha = adapter.alpha.map_or(String::new(), |alpha| format!(", alpha {alpha}"));
+    let mut facts = vec![("adapter", format!("{kind}{rank}{alpha}"))];
+    let base = adapter.base_model.as_ref();
+    facts.extend(base.map(|name| ("base model", shortened(name, MOST_PATH))));
+    if !adapter.target_modules.is_empty() {
+        let names = adapter.target_modules.iter().map(|name| shortened(name, MOST_PATH));
+        facts.push(("targets", names.collect::<Vec<_>>().join(", ")));
+    }
+    facts
 }
 
 /// `431,360 bytes as f32, 215,680 as bf16, 121,984 as q8_0`.
@@ -141,6 +162,6 @@ fn scheme_row(row: &SchemeReport, all: u64) -> [String; 6] {
         grouped(row.weights),
         count(row.parameters),
         bytes(row.bytes),
-        format!("{share:.1}%"),
+        format!("{share:.1} %"),
     ]
 }

@@ -1,4 +1,4 @@
-//! `weigh help errors`: every kind of problem and error, with an example and what to do.
+//! `weigh errors`: every kind of problem, finding and error, with an example and what to do.
 //!
 //! The text is a page of the documentation, too: `docs/problems.md` has the same contents, which a test
 //! compares.
@@ -8,6 +8,7 @@ use std::io::Write as _;
 
 use clap::Args as ClapArgs;
 use weighbridge::Error;
+use weighbridge::internals::text::escaped;
 
 use super::{Outcome, after_write, near};
 use crate::render::TITLE;
@@ -19,12 +20,12 @@ const PAGE: &str = include_str!("problems.md");
 
 #[derive(ClapArgs)]
 #[command(
-    about = "Every kind of problem and error, with an example and what to do",
+    about = "Explain kinds of problems, findings and errors",
     long_about = topic(),
     after_help = "Example: weigh errors truncated orphan"
 )]
 pub(crate) struct Errors {
-    /// Kinds of problems or errors; without any, all of them
+    /// Kinds of problems, findings or errors [default: all]
     kinds: Vec<String>,
 }
 
@@ -87,7 +88,11 @@ fn unknown(kind: &str, all: &[Section]) -> Outcome {
         Some(close) => format!("did you mean {close}?"),
         None => "`weigh help errors` lists all of them".to_owned(),
     };
-    let error = Error::usage(format!("there is no problem of the kind '{kind}'")).hint(&hint);
+    let error = Error::usage(format!(
+        "there is no problem, finding or error of the kind '{}'",
+        escaped(kind)
+    ))
+    .hint(&hint);
     terminal::report(&error);
     Outcome::Failed
 }
@@ -98,6 +103,7 @@ mod tests {
 
     use weighbridge::ErrorKind;
     use weighbridge::catalog::KINDS;
+    use weighbridge::ops::ODDITY_KINDS;
 
     use super::*;
 
@@ -113,7 +119,7 @@ mod tests {
             ErrorKind::Cancelled,
         ];
         let errors = errors.map(ErrorKind::name);
-        assert_eq!(kinds, [KINDS, &errors].concat());
+        assert_eq!(kinds, [KINDS, &ODDITY_KINDS, &errors].concat());
         for Section { kind, text } in sections() {
             assert!(text.contains("\n\n    "), "{kind} has no example");
             assert!(text.contains("\n\nWhat to do: "), "{kind} does not say what to do");

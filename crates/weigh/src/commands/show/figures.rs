@@ -39,7 +39,7 @@ pub(super) fn write(out: &mut dyn Write, figures: &Figures) -> io::Result<()> {
         .map(|percent| format!("{percent}% {}", number(figures.quantiles.percent(percent))));
     let sampled = match figures.rank_error > 0.0 {
         true => format!(
-            " (of {} numbers; a rank may be off by {:.2}%)",
+            " (of {} numbers; a rank may be off by {:.2} %)",
             grouped(figures.counted),
             figures.rank_error * 100.0
         ),
@@ -63,7 +63,7 @@ fn bars(out: &mut dyn Write, histogram: &Bars, unicode: bool) -> io::Result<()> 
     for (index, &share) in histogram.shares.iter().enumerate() {
         let from = figure(histogram.from + step * index as f64);
         let (bar, percent) = (bar(share / most, unicode), share * 100.0);
-        writeln!(out, "  {LABEL}{from:>10}{LABEL:#}  {bar:<LONGEST$} {percent:5.1}%")?;
+        writeln!(out, "  {LABEL}{from:>10}{LABEL:#}  {bar:<LONGEST$} {percent:5.1} %")?;
     }
     Ok(())
 }

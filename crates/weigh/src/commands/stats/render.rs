@@ -14,9 +14,6 @@ use crate::render::{ALARM, Page, TITLE};
 /// Lines of each list, unless something else is asked for.
 const LINES: usize = 20;
 
-/// Narrower terminals are shown fewer columns.
-const WIDE: usize = 120;
-
 pub(super) fn write(
     out: &mut dyn Write,
     page: &Page,
@@ -87,10 +84,7 @@ fn oddities(
 fn table(out: &mut dyn Write, page: &Page, lines: usize, report: &StatsReport) -> io::Result<()> {
     let shown = page.shown_of(report.tensors.len(), lines);
     let shown_weights = &report.tensors[..shown];
-    match page.width.is_some_and(|width| width < WIDE) {
-        true => narrow(shown_weights).write(out, 2, page.width)?,
-        false => wide(shown_weights).write(out, 2, page.width)?,
-    }
+    figures(shown_weights).write(out, 2, page.width)?;
     more(out, report.tensors.len() - shown)
 }
 
@@ -98,29 +92,7 @@ fn number(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), figure)
 }
 
-fn narrow(weights: &[WeightStats]) -> Table<5> {
-    let right = |name| (name, Side::Right);
-    let mut table = Table::new([
-        ("name", Side::Left),
-        right("mean"),
-        right("deviation"),
-        right("min"),
-        right("max"),
-    ]);
-    for weight in weights {
-        let figures = &weight.figures;
-        table.row([
-            escaped(&weight.name).into_owned(),
-            number(figures.mean),
-            number(figures.deviation),
-            number(figures.min),
-            number(figures.max),
-        ]);
-    }
-    table
-}
-
-fn wide(weights: &[WeightStats]) -> Table<10> {
+fn figures(weights: &[WeightStats]) -> Table<10> {
     let right = |name| (name, Side::Right);
     let mut table = Table::new([
         ("name", Side::Left),
@@ -128,12 +100,13 @@ fn wide(weights: &[WeightStats]) -> Table<10> {
         right("mean"),
         right("deviation"),
         right("min"),
-        right("1%"),
-        right("50%"),
-        right("99%"),
+        right("1 %"),
+        right("50 %"),
+        right("99 %"),
         right("max"),
         right("zeros"),
-    ]);
+    ])
+    .dropping(&["zeros", "shape", "50 %", "1 %", "99 %"]);
     for weight in weights {
         let figures = &weight.figures;
         let quantile = |percent| number(figures.quantiles.percent(percent));

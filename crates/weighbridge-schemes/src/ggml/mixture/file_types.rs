@@ -53,6 +53,12 @@ pub(super) static FILE_TYPES: &[FileType] = &[
     of("Q3_K_L", 13, "Q3_K", "three bits, five where it matters; 4.3 bits a weight"),
     of("IQ4_XS", 30, "IQ4_XS", "sixteen uneven values; 4.3 bits a weight"),
     of("MXFP4_MOE", 38, "MXFP4", "four-bit floats for experts, eight bits for the rest"),
+    of(
+        "MXFP4-ggml",
+        38,
+        "MXFP4",
+        "four-bit floats, a power of two for 32 weights; 4.3 bits a weight",
+    ),
     of("IQ4_NL", 25, "IQ4_NL", "sixteen uneven values, a scale for 32 weights; 4.5 bits a weight"),
     of(
         "NVFP4",

@@ -93,7 +93,10 @@ impl Quantizer for FileType {
             ("general.quantization_version".to_owned(), Value::Unsigned(32, QUANTIZATION_VERSION)),
             ("general.file_type".to_owned(), Value::Unsigned(32, self.id.into())),
         ];
-        let notes = notes.into_lines();
+        let mut notes = notes.into_lines();
+        if self.name == MXFP4 {
+            notes.push(MXFP4_NOTE.to_owned());
+        }
         Ok(Chosen { fates, metadata, notes, order: Some(order), ..Chosen::default() })
     }
 
@@ -244,6 +247,12 @@ fn is_stored_as(weight: &Candidate<'_>, name: &str) -> bool {
 const WITHOUT_SCALE: &str = "NVFP4";
 const WITH_SCALE: &str = "NVFP4+scale";
 const GGML: &str = "-ggml";
+
+/// A file type that llama-quantize does not have: it stores only experts as MXFP4.
+const MXFP4: &str = "MXFP4-ggml";
+const MXFP4_NOTE: &str = "MXFP4 in a GGUF file is ggml's type of that name (file type MXFP4_MOE), \
+                          used for every matrix except the output; the type MXFP4_MOE uses it for \
+                          experts only, and Q8_0 for the rest";
 
 /// Whether llama.cpp looks for the scale of a weight of that name.
 fn has_scale(name: &str) -> bool {

@@ -121,6 +121,16 @@ fn every_file_type_has_a_name_of_its_own_and_writes_what_it_says() {
 }
 
 #[test]
+fn mxfp4_is_for_all_matrices_and_says_so() {
+    let tried = Tried::of(2);
+    let types = tried.types("MXFP4-ggml");
+    assert_eq!(of(&types, "ffn_up"), ["MXFP4"; 2]);
+    assert_eq!(of(&tried.types("MXFP4_MOE"), "ffn_up"), ["Q8_0"; 2]);
+    let chosen = tried.choose("MXFP4-ggml").unwrap();
+    assert!(chosen.notes.iter().any(|note| note == super::MXFP4_NOTE), "{:?}", chosen.notes);
+}
+
+#[test]
 fn a_mixture_gives_more_bits_where_it_matters() {
     let tried = Tried::of(16);
     let types = tried.types("Q4_K_M");

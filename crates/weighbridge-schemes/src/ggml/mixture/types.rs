@@ -3,7 +3,7 @@
 use crate::blocks::Block;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::text::escaped;
+use crate::text::{did_you_mean, escaped};
 
 /// Every type that a weight can be given.
 pub(super) const TYPES: [&str; 27] = [
@@ -42,9 +42,9 @@ const SMALLEST_BLOCK: u64 = 32;
 pub(super) fn named(name: &str) -> Result<&'static str> {
     let all = || TYPES.into_iter().chain([WHOLE]);
     all().find(|one| one.eq_ignore_ascii_case(name)).ok_or_else(|| {
-        let all: Vec<&str> = all().collect();
+        let hint = || format!("there are {}", all().collect::<Vec<_>>().join(", "));
         Error::usage(format!("`{}` is no type that one weight can have", escaped(name)))
-            .hint(format!("there are {}", all.join(", ")))
+            .hint(did_you_mean(name, all()).unwrap_or_else(hint))
     })
 }
 

@@ -75,10 +75,11 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 
 fn no_files(path: &Path, missing: &[String]) -> Error {
     let message = match missing.len() {
-        0 => format!("{} names no files", shown_name(path)),
-        count => {
-            format!("none of the {count} files it names is beside it: {}", some_of(missing, 5))
-        }
+        0 => format!("{} is an index of weight files, and names none", shown_name(path)),
+        count => format!(
+            "this is an index of {count} weight files, and none of them is beside it: {}",
+            some_of(missing, 5)
+        ),
     };
     Error::malformed(message)
         .in_file(path)

@@ -13,8 +13,9 @@ use std::path::{Component, Path, PathBuf};
 
 use super::resolvers::{Resolver, Typed};
 use super::search::Search;
-use super::{Located, nearby, path, shown, some_of};
+use super::{Located, path, shown, some_of};
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::closest;
 
 const PREFIX: &str = "models--";
 
@@ -46,14 +47,14 @@ impl Resolver for Hub {
             return Vec::new();
         };
         let known = known(hub, search);
-        let close = nearby::closest(wanted, known.iter().map(String::as_str));
+        let close = closest(wanted, known.iter().map(String::as_str));
         if !close.is_empty() {
             return close;
         }
         let short = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
         let wanted = short(wanted);
         let is_close =
-            |name: &&String| !nearby::closest(&wanted, std::iter::once(&*short(name))).is_empty();
+            |name: &&String| !closest(&wanted, std::iter::once(&*short(name))).is_empty();
         known.iter().filter(is_close).take(3).cloned().collect()
     }
 }

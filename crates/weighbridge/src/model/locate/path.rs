@@ -6,9 +6,10 @@ use std::path::Path;
 use super::file::folder_of;
 use super::resolvers::{Resolver, Typed};
 use super::search::Search;
-use super::{Located, directory, file, nearby, shown};
+use super::{Located, directory, file, shown};
 use crate::error::Result;
 use crate::input::{EntryKind, error_of};
+use crate::text::closest;
 
 /// A file, an index or a directory.
 pub(super) struct AnyPath;
@@ -73,7 +74,7 @@ fn is_explained(error: &std::io::Error) -> bool {
 pub(super) fn close_names(path: &Path, search: &Search<'_>) -> Vec<String> {
     let Some(wanted) = path.file_name() else { return Vec::new() };
     let names = search.names_in(folder_of(path));
-    let close = nearby::closest(&wanted.to_string_lossy(), names.iter().map(String::as_str));
+    let close = closest(&wanted.to_string_lossy(), names.iter().map(String::as_str));
     close.iter().map(|name| shown(&path.with_file_name(name))).collect()
 }
 

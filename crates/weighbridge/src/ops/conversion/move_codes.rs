@@ -18,6 +18,7 @@ use crate::schemes::{
     Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, SCHEMES, Taker,
     TargetLayout, ToLayOut, Unfit,
 };
+use crate::text::{did_you_mean, escaped};
 
 /// The names of the layouts that codes can be moved into.
 pub fn layouts() -> impl Iterator<Item = &'static str> {
@@ -28,9 +29,9 @@ pub fn layouts() -> impl Iterator<Item = &'static str> {
 pub(super) fn layout(name: &str) -> Result<Values> {
     let found = SCHEMES.layout(name).map(|(scheme, layout)| Values::Layout { scheme, layout });
     found.ok_or_else(|| {
-        let names: Vec<&str> = layouts().collect();
-        Error::usage(format!("there is no layout `{name}`"))
-            .hint(format!("there are {}", names.join(", ")))
+        let all = || format!("there are {}", layouts().collect::<Vec<_>>().join(", "));
+        Error::usage(format!("there is no layout `{}`", escaped(name)))
+            .hint(did_you_mean(name, layouts()).unwrap_or_else(all))
     })
 }
 

@@ -15,8 +15,8 @@ reports! {
     }
 }
 
-/// The kinds, what is worst first.
-const KINDS: [&str; 9] = [
+/// The kinds of [`Oddity`], the worst first.
+pub const ODDITY_KINDS: [&str; 9] = [
     "nan",
     "infinite",
     "exploded-rows",
@@ -30,8 +30,9 @@ const KINDS: [&str; 9] = [
 
 /// How bad it is: the worst are lowest.
 pub(super) fn rank(oddities: &[Oddity]) -> usize {
-    let places = oddities.iter().filter_map(|one| KINDS.iter().position(|kind| *kind == one.kind));
-    places.min().unwrap_or(KINDS.len())
+    let places =
+        oddities.iter().filter_map(|one| ODDITY_KINDS.iter().position(|kind| *kind == one.kind));
+    places.min().unwrap_or(ODDITY_KINDS.len())
 }
 
 /// Codes of fewer bits have so few levels that the largest is common in any weight.

@@ -23,7 +23,7 @@ mod tally;
 mod window;
 
 pub use figures::{Bars, Figures, Quantiles, RowFigures};
-pub use findings::Oddity;
+pub use findings::{ODDITY_KINDS, Oddity};
 
 use job::Job;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::listing::extension;
 use super::signatures::{self, other_formats};
 use crate::containers;
-use crate::error::Error;
+use crate::error::{Error, Remedy};
 use crate::text::escaped;
 
 /// What the name or the first bytes suggest.
@@ -15,6 +15,11 @@ pub(super) fn explain(head: &[u8], name: &Path) -> Option<Error> {
     if let Some(what) = other_framework(&file).or_else(onnx) {
         let message = format!("this is {what}, a format that cannot be read");
         return Some(Error::unsupported(message).hint(other_formats()));
+    }
+    if looks_like_importance(head) {
+        let what =
+            "this is an importance matrix for quantizing (the older format of llama-imatrix)";
+        return Some(Error::unsupported(what).remedy(Remedy::StateImportance));
     }
     if let Some(error) = signatures::unclaimed(head) {
         return Some(error);
@@ -44,6 +49,20 @@ fn looks_like_onnx(head: &[u8]) -> bool {
     matches!(head, [0x08, 1..=20, 0x12, length, text, ..] if *length < 64 && text.is_ascii_lowercase())
 }
 
+/// The first entry of an older importance matrix: how many entries there are, then the length of a
+/// name and the name of a weight. Numbers are 32-bit, little-endian.
+fn looks_like_importance(head: &[u8]) -> bool {
+    const MOST_ENTRIES: u32 = 1 << 20;
+    const NAMES: [&[u8]; 3] = [b"blk.", b"output.", b"token_embd."];
+    let number = |at: usize| {
+        let bytes = head.get(at..at + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    };
+    let (Some(1..MOST_ENTRIES), Some(len @ 1..256)) = (number(0), number(4)) else { return false };
+    let name = head[8..].get(..len as usize).unwrap_or_default();
+    NAMES.iter().any(|start| name.starts_with(start)) && name.ends_with(b".weight")
+}
+
 /// Readable text, by kind.
 fn text_kind(head: &[u8], file: &str) -> Option<(&'static str, &'static str)> {
     let valid = match std::str::from_utf8(head) {
@@ -58,6 +77,12 @@ fn text_kind(head: &[u8], file: &str) -> Option<(&'static str, &'static str)> {
         return None;
     }
     const BESIDE: &str = "open the folder it lies in, or the weights beside it";
+    if file.ends_with(".json") && valid.contains("\"weight_map\"") {
+        return Some((
+            "an index of weight files",
+            "name it NAME.safetensors.index.json beside the files that it names",
+        ));
+    }
     let (json, python) =
         (("a JSON document", BESIDE), ("Python source code", "open the weights that it loads"));
     let start = valid.trim_start();

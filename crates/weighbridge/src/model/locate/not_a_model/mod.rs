@@ -61,7 +61,7 @@ mod tests {
 
     fn message(bytes: &[u8], name: &str) -> String {
         let error = explain(&Input::from_bytes(bytes.to_vec(), name));
-        assert!(error.hint_text().is_some(), "{error}");
+        assert!(error.hint_text().is_some() || !error.remedies().is_empty(), "{error}");
         error.message().to_owned()
     }
 
@@ -104,6 +104,12 @@ mod tests {
             (b"PK\x03\x04", "x.zip", "zip archive"),
             (b"import torch\n", "model.py", "Python"),
             (b"{\"a\": 1}", "config.json", "a JSON document"),
+            (b"{\"weight_map\": {}}", "index.json", "an index of weight files"),
+            (
+                b"\x02\0\0\0\x13\0\0\0blk.0.attn_q.weight\x01\0\0\0",
+                "imatrix.dat",
+                "an importance matrix for quantizing (the older format of llama-imatrix)",
+            ),
             (
                 b"\x01\x02\x03\xff",
                 "model.gguf",

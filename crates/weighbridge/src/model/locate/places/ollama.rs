@@ -20,8 +20,8 @@ use crate::catalog::Finding;
 use crate::error::{Error, Result};
 use crate::model::locate::resolvers::Typed;
 use crate::model::locate::search::Search;
-use crate::model::locate::{Located, configs, keep_a_model, nearby, shown, some_of};
-use crate::text::escaped;
+use crate::model::locate::{Located, configs, keep_a_model, shown, some_of};
+use crate::text::{closest, escaped};
 
 const MEDIA: &str = "application/vnd.ollama.image.";
 
@@ -271,7 +271,7 @@ fn unknown(typed: &Path, store: &Path, manifest: &Path, search: &Search<'_>) -> 
     }
     let wanted = manifest.parent().and_then(Path::file_name).unwrap_or_default();
     let models = manifest.ancestors().nth(2).map(names_in).unwrap_or_default();
-    let close = nearby::closest(&wanted.to_string_lossy(), models.iter().map(String::as_str));
+    let close = closest(&wanted.to_string_lossy(), models.iter().map(String::as_str));
     if !close.is_empty() {
         return error.hint(format!("did you mean {}?", close.join(" or ")));
     }

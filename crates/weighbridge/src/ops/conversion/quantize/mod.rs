@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::ops::inspect::bits_per_weight;
 use crate::pipeline::{Job, Plan, Target, formats_of};
 use crate::schemes::{Quantizer, SCHEMES};
-use crate::text::escaped;
+use crate::text::{did_you_mean, escaped};
 
 mod choose;
 mod for_size;
@@ -45,12 +45,17 @@ pub(super) fn lower(goal: Goal, aim: Goal, plan: &Plan) -> Option<Goal> {
 }
 
 /// The quantizer that is asked for. Of two that are called the same but for their letters, the one
-/// that the output's format can hold, or else the one that is called exactly so.
+/// that the output's format can hold, or else the one that is called exactly so. Where none of them
+/// fits the format, ggml's type of that name is meant.
 pub(super) fn found(how: &QuantizeOptions, target: &Target) -> Result<&'static dyn Quantizer> {
     let layout = how.wishes.layout.as_deref();
     let called = layout.map_or_else(|| how.name.clone(), |layout| format!("{}-{layout}", how.name));
     let is_called = |of: &&dyn Quantizer| of.name().eq_ignore_ascii_case(&called);
-    let all: Vec<_> = SCHEMES.quantizers().filter(is_called).collect();
+    let mut all: Vec<_> = SCHEMES.quantizers().filter(is_called).collect();
+    if !all.is_empty() && layout.is_none() {
+        let in_ggml = format!("{called}-ggml");
+        all.extend(SCHEMES.quantizers().filter(|of| of.name().eq_ignore_ascii_case(&in_ggml)));
+    }
     let says_format = target.is_stated || !target.is_folder();
     let is_held = |of: &&&dyn Quantizer| {
         let format = target.writer.format();
@@ -62,7 +67,7 @@ pub(super) fn found(how: &QuantizeOptions, target: &Target) -> Result<&'static d
 }
 
 fn no_such(how: &QuantizeOptions) -> Error {
-    let names: Vec<&str> = SCHEMES.quantizers().map(Quantizer::name).collect();
+    let names = || SCHEMES.quantizers().map(Quantizer::name);
     let layout = how.wishes.layout.as_deref();
     if layout.is_some()
         && let Err(error) = SCHEMES.quantizer_of(&how.name, layout)
@@ -70,7 +75,11 @@ fn no_such(how: &QuantizeOptions) -> Error {
         return error;
     }
     let what = format!("there is no type `{}`", escaped(&how.name));
-    Error::usage(what).hint(format!("there are {}", names.join(", ")))
+    let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
+    // A type of another number of bits is no slip of the finger.
+    let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
+    let near = names().filter(|name| digits(name) == digits(&how.name));
+    Error::usage(what).hint(did_you_mean(&how.name, near).unwrap_or_else(all))
 }
 
 /// The output in a format that can hold the type: the one that is stated, or else the first.
