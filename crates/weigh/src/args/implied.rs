@@ -1,4 +1,4 @@
-//! `weigh MODEL` is `weigh inspect MODEL`.
+//! Expands `weigh MODEL` to `weigh inspect MODEL`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ErrorKind};
 use weighbridge::OpenOptions;
 
-/// The verb that is meant where none is given.
+/// The default command.
 const IMPLIED: &str = "inspect";
 
 /// The arguments with the verb that they imply.

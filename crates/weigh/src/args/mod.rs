@@ -1,4 +1,4 @@
-//! The arguments of the command.
+//! The arguments of `weigh`.
 
 use clap::{Arg, ArgAction, CommandFactory as _, Parser, ValueEnum};
 
@@ -10,6 +10,7 @@ mod formats;
 mod implied;
 mod json;
 mod limits;
+mod model;
 mod open;
 mod remote;
 mod report;
@@ -22,31 +23,32 @@ pub(crate) use formats::{
 };
 pub(crate) use implied::{first_word, with_verb};
 pub(crate) use json::Json;
+pub(crate) use model::{MODEL, STORED_MODEL, model_help, stored_model_help};
 pub(crate) use open::Open;
 pub(crate) use report::Report;
 pub(crate) use select::{Select, parse_rename};
 pub(crate) use unmatched::Unmatched;
 pub(crate) use work::Work;
 
-/// The end of every long help. The short one ends with an example.
+/// The end of every long help. The short help ends with an example.
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 something was found (`inspect`: the model has problems; `verify`: the output \
-differs; `diff`: the models differ; `stats`: numbers are NaN or infinite), 2 an error, 130 stopped \
-by Ctrl-C. `weigh help errors` says what each problem means.
+Exit codes: 0 success, 1 a finding (`inspect`: the model has problems; `verify`: the output \
+differs; `diff`: the models differ; `stats`: some values are NaN or infinite), 2 an error, 130 \
+interrupted by Ctrl-C. `weigh help errors` explains every problem and error.
 
-Sizes are shown in KiB, MiB and GiB: 1024 bytes, 1024 KiB, 1024 MiB.";
+Sizes are in KiB, MiB and GiB: 1024 bytes, 1024 KiB, 1024 MiB.";
 
 const USAGE: &str = "\
-weigh MODEL [OPTIONS]        (the same as weigh inspect MODEL)
-       weigh COMMAND [OPTIONS] ..   (-h shows what is used most, --help all)";
+weigh MODEL [OPTIONS]        (short for weigh inspect MODEL)
+       weigh COMMAND [OPTIONS] ..   (-h lists common options, --help all)";
 
 const EXAMPLES: &str = "\
 Examples:
-  weigh model/                         what is in it
-  weigh dequantize model/ -o plain     make it plain numbers
-  weigh diff original/ converted/      is a conversion right";
+  weigh model/                         inspect a model
+  weigh dequantize model/ -o plain     dequantize a model
+  weigh diff original/ converted/      check a conversion";
 
-/// Say exactly what is inside a model weight file, and turn it into plain numbers.
+/// Inspect, convert, quantize, dequantize and compare model weights
 #[derive(Parser)]
 #[command(
     name = "weigh",
@@ -78,18 +80,17 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// The whole command, as it is parsed, helped with, completed and put into man pages.
+/// The whole command, for parsing, help, completion and man pages.
 ///
-/// What has a heading is left to the long help: the short one is to fit a screen.
+/// Options under a heading appear in the long help only, so that the short help fits a screen.
 pub(crate) fn command() -> clap::Command {
     let mut command = with_exit_codes(Args::command()).arg(help().hide_short_help(true));
     let verbs: Vec<String> =
         command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
     for verb in verbs {
         command = command.mut_subcommand(verb, |verb| {
-            let verb = with_exit_codes(verb).mut_args(|arg| match arg.get_help_heading() {
-                Some(_) => arg.hide_short_help(true),
-                None => arg,
+            let verb = with_exit_codes(verb).mut_args(|arg| {
+                if arg.get_help_heading().is_some() { arg.hide_short_help(true) } else { arg }
             });
             verb.disable_help_flag(true).arg(help())
         });
@@ -97,14 +98,14 @@ pub(crate) fn command() -> clap::Command {
     command
 }
 
-/// The flag for help, which clap would put into the list of verbs too.
+/// The help flag, defined here because clap's own would also appear in the list of commands.
 fn help() -> Arg {
-    let words = "Print help: -h what is used most, --help everything";
+    let words = "Print help: -h common options, --help everything";
     let flag = Arg::new("help").short('h').long("help").help(words).help_heading(None::<&str>);
     flag.action(ArgAction::Help).display_order(999)
 }
 
-/// The long help has the exit codes before its example.
+/// Puts the exit codes before the example of the long help.
 fn with_exit_codes(command: clap::Command) -> clap::Command {
     let end = command.get_after_help().map_or(String::new(), |example| format!("\n\n{example}"));
     command.after_long_help(format!("{EXIT_CODES}{end}"))
@@ -112,16 +113,16 @@ fn with_exit_codes(command: clap::Command) -> clap::Command {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal
+    /// On a terminal only
     Auto,
-    /// Even into a file or a pipe
+    /// Also in files and pipes
     Always,
-    /// Not at all
+    /// Never
     Never,
 }
 
 impl Color {
-    /// Applies it to everything that is printed.
+    /// Applies the choice to all output.
     pub(crate) fn write_global(self) {
         let choice = match self {
             Self::Auto => anstream::ColorChoice::Auto,
@@ -136,7 +137,7 @@ impl Color {
 mod tests {
     use super::*;
 
-    /// What each help says on a terminal of 80 columns.
+    /// Renders the help of every command at 80 columns.
     fn helps(render: impl Fn(&mut clap::Command) -> String) -> Vec<(String, String)> {
         let mut whole = command().term_width(80).disable_help_subcommand(true);
         whole.build();
@@ -176,6 +177,6 @@ mod tests {
                 with_limits += 1;
             }
         }
-        assert!(with_limits >= 5, "all that open models have them");
+        assert!(with_limits >= 5, "all commands that open models have limits");
     }
 }
