@@ -30,7 +30,7 @@ pub(crate) fn quantize_example() -> String {
 
 /// The short help of `--to`.
 pub(crate) fn formats() -> String {
-    format!("{} [default: from OUT's name]", listed(|_| true))
+    format!("{} [default: by OUT's name]", listed(|_| true))
 }
 
 /// The help of `--to`.

@@ -32,9 +32,9 @@ pub(crate) use work::Work;
 
 /// The end of every long help. The short help ends with an example.
 const EXIT_CODES: &str = "\
-Exit codes: 0 success, 1 a finding (`inspect`: the model has problems; `verify`: the output \
-differs; `diff`: the models differ; `stats`: some values are NaN or infinite), 2 an error, 130 \
-interrupted by Ctrl-C. `weigh help errors` explains every problem and error.
+Exit codes: 0 success, 1 a finding (problems in `inspect`, differences in `diff` or `verify`, NaN or \
+infinite values in `stats`), 2 an error, 130 interrupted by Ctrl-C. `weigh help errors` explains \
+every problem and error.
 
 Sizes are in KiB, MiB and GiB: 1024 bytes, 1024 KiB, 1024 MiB.";
 

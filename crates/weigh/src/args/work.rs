@@ -14,7 +14,9 @@ pub(crate) struct Work {
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Work")]
     max_memory: Option<u64>,
 
-    /// Number of threads; does not affect the result [default: all]
+    /// Number of threads [default: all]
+    ///
+    /// Does not affect the result.
     #[arg(short = 'j', long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }
