@@ -337,7 +337,7 @@ fn being_interrupted_says_what_is_kept() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(130), "{said}");
         let kept = "of 24 files are kept in out.weigh-partial\n\
-                    hint: the same command with --resume continues it\n";
+                    hint: repeat the command with `--resume` to continue it\n";
         assert!(said.ends_with(kept) && said.contains("error: stopped: "), "{said}");
         let go_on = [&args[..], &["--resume"]].concat();
         assert!(weigh(place.path(), &go_on).status().unwrap().success());
@@ -394,7 +394,7 @@ fn what_fails_its_verification_never_has_the_name() {
         }
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("out: what was written is wrong and deleted"), "{said}");
+        assert!(said.contains("out: verification failed; the output was deleted"), "{said}");
         let left = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
         assert_eq!(left.collect::<Vec<_>>(), ["in.safetensors"]);
         return;

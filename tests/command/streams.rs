@@ -63,5 +63,8 @@ fn a_terminal_gets_no_model() {
     let output = convert(&[]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.starts_with("error: standard output: is a terminal"), "{said}");
+    assert!(
+        said.starts_with("error: standard output: cannot write a model to a terminal"),
+        "{said}"
+    );
 }

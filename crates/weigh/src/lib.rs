@@ -1,4 +1,4 @@
-//! The command `weigh` as a library: a program of another language can run it too.
+//! The `weigh` command as a library, so that programs in other languages can run it.
 
 use std::ffi::OsString;
 
@@ -16,8 +16,10 @@ use render::json::Layout;
 
 pub use size::parse_size;
 
-/// Runs the command with these arguments, of which the first is its own name, and gives the exit
-/// code: 0 done, 1 something was found, 2 an error, 130 stopped by Ctrl-C (143 and 129 by other signals).
+/// Runs the command and returns its exit code. The first argument is the name of the program.
+///
+/// Exit codes: 0 success, 1 a finding, 2 an error, 130 interrupted by Ctrl-C (143 by `SIGTERM`, 129
+/// by `SIGHUP`).
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     if let Some(shell) = commands::completing(&args) {
@@ -46,7 +48,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             if let Some((error, line)) = args::positional_output(&args, &command, &error) {
                 return commands::misused(error, Some(&line), json);
             }
-            // Nothing is left to be done if the stream is closed.
+            // If the stream is closed, there is nowhere left to report to.
             let _ = error.print();
             if let Some(layout) = json.filter(|_| error.use_stderr()) {
                 commands::not_understood(&error.render().to_string(), layout);
@@ -56,10 +58,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// A report as `--json` prints it, on one line: with the version of its fields.
+/// Formats a report as `--json-lines` does, with the version of its fields.
 ///
 /// # Errors
-/// If the report cannot be written as JSON.
+/// Fails if the report cannot be serialized as JSON.
 pub fn report_text(report: impl serde::Serialize) -> std::io::Result<String> {
     let mut text = Vec::new();
     render::json::report(&mut text, Layout::Lines, report)?;

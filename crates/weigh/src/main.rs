@@ -1,4 +1,4 @@
-//! `weigh`: says exactly what is inside a model weight file.
+//! `weigh`: inspects, converts, quantizes, dequantizes and compares model weights.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
-//! Remedies as flags of this command.
+//! Remedies as options of `weigh`.
 //!
-//! The library says what would help; only this file knows which flag or command that is.
+//! The library names a remedy; this file maps it to an option or a command.
 
 use weighbridge::{Error, Remedy};
 
@@ -16,7 +16,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// The text of a remedy, in which the model that is meant has its name.
+/// The text of a remedy, with the path of the model filled in.
 fn about(remedy: Remedy, error: &Error) -> Option<String> {
     let Some(model) = error.path().and_then(|path| quoted(path.as_os_str())) else {
         return words(remedy);
@@ -28,50 +28,50 @@ fn about(remedy: Remedy, error: &Error) -> Option<String> {
     }
 }
 
-/// The text of a remedy; `None` for one that this command does not offer.
+/// The text of a remedy; `None` if `weigh` does not offer it.
 pub(crate) fn words(remedy: Remedy) -> Option<String> {
     let words = match remedy {
-        Remedy::Overwrite => "--force replaces it, once the new output is complete",
+        Remedy::Overwrite => "`--force` overwrites it when the new output is complete",
         Remedy::OverwriteInPlace => {
-            "--force replaces it; there is no model until the new one is complete"
+            "`--force` overwrites it in place; the old model is gone before the new one is complete"
         }
-        Remedy::Resume => "the same command with --resume continues it",
-        Remedy::DiscardUnfinished => "--force alone deletes it at once and starts over",
-        Remedy::AnotherTarget => "choose another name for the output",
-        Remedy::WaitForOther => "wait until it has ended",
-        Remedy::RaiseLimit("max_memory") => "raise --max-memory",
-        Remedy::RaiseLimit("max_output") => "--max-output SIZE allows more",
+        Remedy::Resume => "repeat the command with `--resume` to continue it",
+        Remedy::DiscardUnfinished => "`--force` alone deletes it immediately and starts over",
+        Remedy::AnotherTarget => "choose another output name",
+        Remedy::WaitForOther => "wait until it finishes",
+        Remedy::RaiseLimit("max_memory") => "raise `--max-memory`",
+        Remedy::RaiseLimit("max_output") => "raise `--max-output`",
         Remedy::RaiseLimit(limit) => {
-            return Some(format!("raise --{} if this file is trusted", limit.replace('_', "-")));
+            return Some(format!("if you trust this file, raise `--{}`", limit.replace('_', "-")));
         }
-        Remedy::FollowLinks => "--follow-links copies the files that links lead to",
-        Remedy::Exclude => "--exclude RE leaves out the weights whose names match",
-        Remedy::SkipUnreadable => "--skip-unreadable leaves out all that cannot be read",
-        Remedy::Rename => "--rename RE=TO gives them other names",
-        Remedy::SelectOne => "--include '^NAME$' selects one",
+        Remedy::FollowLinks => "`--follow-links` copies linked files",
+        Remedy::Exclude => "`--exclude RE` skips weights by name",
+        Remedy::SkipUnreadable => "`--skip-unreadable` skips all unreadable weights",
+        Remedy::Rename => "`--rename RE=TO` renames them",
+        Remedy::SelectOne => "`--include '^NAME$'` selects one weight",
         Remedy::ListNames => "`weigh inspect --tensors` lists the names",
         Remedy::ListProblems => "`weigh inspect` lists all problems of the model",
-        Remedy::StateScheme => "--scheme 'RE=SCHEME/VARIANT' decides which it is",
-        Remedy::KeepNames => "--names keep copies names, values and metadata as they are",
+        Remedy::StateScheme => "`--scheme 'RE=SCHEME/VARIANT'` sets the scheme",
+        Remedy::KeepNames => "`--names keep` copies names, values and metadata unchanged",
         Remedy::StateBase => {
-            "--config DIR names the repository it was made from, with a config.json that tells the rest"
+            "`--config DIR` names the base repository, whose config.json supplies the rest"
         }
-        Remedy::AllowNonFinite => "--allow-nonfinite stores what the reference would",
+        Remedy::AllowNonFinite => "`--allow-nonfinite` stores them as the reference does",
         Remedy::AllowRequantize => {
-            "start from the original model, or accept the loss with --allow-requantize"
+            "quantize the original model, or accept the loss with `--allow-requantize`"
         }
-        Remedy::StateImportance => "--imatrix FILE names an importance matrix",
-        Remedy::KeepOrCast => "use either --dtype keep or --cast",
-        Remedy::AllowUnknownClasses => "without --strict-pickle it is reported and not called",
+        Remedy::StateImportance => "give an importance matrix with `--imatrix FILE`",
+        Remedy::KeepOrCast => "use either `--dtype keep` or `--cast`",
+        Remedy::AllowUnknownClasses => "without `--strict-pickle`, it is reported and not called",
         Remedy::ConvertOrCopy => {
-            "`weigh convert` changes its format or its types; copy it to keep it"
+            "`weigh convert` changes the format or the dtype; to keep both, copy the files"
         }
-        Remedy::StatePreTokenizer => "--pre NAME says which pre-tokenizer it is",
-        Remedy::AllowHttp => "--allow-http reads it all the same",
-        Remedy::StateCertificates => "--ca-file FILE adds some for one run",
-        Remedy::AllowSilence => "--timeout SECONDS lets it be silent for longer",
-        Remedy::AllowWait => "--max-wait SECONDS waits for longer",
-        Remedy::OpenAsStream => "a pipe can be given as `-`, standard input",
+        Remedy::StatePreTokenizer => "name the pre-tokenizer with `--pre NAME`",
+        Remedy::AllowHttp => "`--allow-http` allows it",
+        Remedy::StateCertificates => "`--ca-file FILE` trusts more certificates for one run",
+        Remedy::AllowSilence => "raise the read timeout with `--timeout SECONDS`",
+        Remedy::AllowWait => "allow a longer wait with `--max-wait SECONDS`",
+        Remedy::OpenAsStream => "to read a pipe, use `-` (standard input)",
         _ => return None,
     };
     Some(words.to_owned())

@@ -1,6 +1,6 @@
-//! Sizes as people type them: `1048576`, `64MiB`, `5GB`.
+//! Parses sizes: `1048576`, `64MiB`, `5GB`.
 
-/// Units, the long ones first so that none hides another.
+/// Units and their bytes.
 const UNITS: &[(&str, u64)] = &[
     ("kib", 1 << 10),
     ("mib", 1 << 20),
@@ -14,20 +14,20 @@ const UNITS: &[(&str, u64)] = &[
     ("", 1),
 ];
 
-/// The bytes that a size stands for, like `1048576`, `64MiB` or `5GB`.
+/// Parses a size such as `1048576`, `64MiB` or `5GB` into bytes.
 ///
 /// # Errors
-/// What a size looks like, if this is none.
+/// Fails with a description of a valid size.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
     let digits = lower.trim_start_matches(|c: char| c.is_ascii_digit());
     let (number, unit) = lower.split_at(lower.len() - digits.len());
     let scale = UNITS.iter().find(|(name, _)| *name == unit.trim()).map(|(_, scale)| *scale);
     match (number.parse::<u64>(), scale) {
-        (Ok(number), Some(scale)) => {
-            number.checked_mul(scale).ok_or_else(|| "more bytes than 64 bits can count".to_owned())
-        }
-        _ => Err("a size is a whole number, alone or with KiB, MiB, GiB, TiB, KB, MB, GB or TB"
+        (Ok(number), Some(scale)) => number
+            .checked_mul(scale)
+            .ok_or_else(|| "size is too large: it does not fit in 64 bits".to_owned()),
+        _ => Err("expected a whole number, with or without KiB, MiB, GiB, TiB, KB, MB, GB or TB"
             .to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! The two streams: data on standard output, everything else on standard error.
+//! The standard streams: data goes to standard output, messages go to standard error.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::Path;
@@ -15,7 +15,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 /// Bold cyan, for the word `hint`.
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Standard output, buffered; colours are taken out where they are not wanted.
+/// Buffered standard output, without colours where they are not wanted.
 pub(crate) type Stdout = BufWriter<AutoStream<io::StdoutLock<'static>>>;
 
 /// Opens standard output.
@@ -23,23 +23,23 @@ fn stdout() -> Stdout {
     BufWriter::with_capacity(64 << 10, AutoStream::auto(io::stdout().lock()))
 }
 
-/// Writes to standard output, all of it.
+/// Writes to standard output and flushes it.
 pub(crate) fn print(write: impl FnOnce(&mut Stdout) -> io::Result<()>) -> io::Result<()> {
     let mut out = stdout();
     let written = write(&mut out).and_then(|()| out.flush());
-    // A buffer that could not be written must not be tried again when it is dropped.
+    // Dropping the buffer would try a failed write again.
     drop(out.into_parts());
     written
 }
 
-/// The columns of the terminal; `None` when standard output is something else.
+/// The width of the terminal in columns; `None` if standard output is not a terminal.
 pub(crate) fn width() -> Option<usize> {
     let is_terminal = io::stdout().is_terminal();
     let (width, _) = is_terminal.then(terminal_size::terminal_size)??;
     Some(usize::from(width.0))
 }
 
-/// Whether characters beyond ASCII can be shown, as far as the locale says.
+/// Whether the locale allows characters beyond ASCII.
 pub(crate) fn speaks_unicode() -> bool {
     let is_given = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let decides = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find(is_given);
@@ -48,7 +48,7 @@ pub(crate) fn speaks_unicode() -> bool {
     locale.contains("utf-8") || locale.contains("utf8") || sys::SPEAKS_UNICODE
 }
 
-/// Reports an error and the way out of it.
+/// Prints an error and its hint.
 pub(crate) fn report(error: &weighbridge::Error) {
     say(ERROR, "error", &error.to_string());
     if let Some(text) = remedy::hint(error) {
@@ -56,17 +56,17 @@ pub(crate) fn report(error: &weighbridge::Error) {
     }
 }
 
-/// Says what would help.
+/// Prints a hint.
 pub(crate) fn hint(text: &str) {
     say(HINT, "hint", &escaped(text));
 }
 
-/// Says which command to type, on a line that is never broken: it can be copied.
+/// Prints a command to type, on one unwrapped line that can be copied.
 pub(crate) fn command(line: &str) {
     say_within(None, HINT, "hint", &escaped(line));
 }
 
-/// Says what is going on.
+/// Prints a line to standard error.
 pub(crate) fn note(text: &str) {
     let mut line = Vec::new();
     // As in `say_within`.
@@ -74,13 +74,13 @@ pub(crate) fn note(text: &str) {
     let _ = anstream::stderr().write_all(&line);
 }
 
-/// Says what was noticed about a call; `place` is the model that is meant, if there are several.
+/// Prints notes; `place` is the model they concern, if there are several.
 pub(crate) fn notes(place: Option<&Path>, notes: &[String]) {
     let place = place.map_or(String::new(), |path| format!("{}: ", path.to_string_lossy()));
     notes.iter().for_each(|text| note(&format!("note: {}{text}", escaped(&place))));
 }
 
-/// The columns of the terminal that standard error is; `None` when it is something else.
+/// The width of the terminal on standard error; `None` if it is not a terminal.
 fn error_width() -> Option<usize> {
     let stderr = io::stderr();
     let (width, _) = stderr.is_terminal().then(|| terminal_size::terminal_size_of(&stderr))??;
@@ -93,8 +93,7 @@ fn say(style: Style, word: &str, text: &str) {
 
 fn say_within(width: Option<usize>, style: Style, word: &str, text: &str) {
     let mut line = format!("{style}{word}:{style:#} ").into_bytes();
-    // Nothing fails that is written to memory, and nothing is left to be done if standard error is
-    // closed.
+    // Writing to memory cannot fail. If standard error is closed, there is nowhere left to report to.
     let _ = wrapped(&mut line, width, 2, word.len() + 2, text);
     let _ = anstream::stderr().write_all(&line);
 }

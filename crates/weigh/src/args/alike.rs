@@ -157,8 +157,8 @@ fn the_tables_list_nothing_in_vain() {
 /// Flags that pages name belong to the command, or to another program.
 #[test]
 fn pages_name_flags_that_exist() {
-    const OTHERS: [&str; 8] =
-        ["from", "no-deps", "only", "outtype", "path", "quick", "release", "test"];
+    const OTHERS: [&str; 9] =
+        ["from", "locked", "no-deps", "only", "outtype", "path", "quick", "release", "test"];
     let command = super::command();
     let verbs = command.get_subcommands().chain([&command]);
     let known: BTreeSet<&str> =

@@ -1,4 +1,4 @@
-//! Help that lists the formats which can be written, as the library's table has them.
+//! Help that lists the output formats, from the library's table of writers.
 
 use weighbridge::internals::containers::WRITERS;
 use weighbridge::internals::containers::writing::{Holds, Writer};
@@ -8,8 +8,8 @@ use weighbridge::ops::QuantizeOptions;
 pub(crate) fn output_help() -> String {
     let endings: Vec<_> = WRITERS.iter().map(|writer| format!(".{}", writer.format())).collect();
     format!(
-        "What to write: a file by its extension ({}), a directory (a name without an extension), \
-         or `-` for standard output",
+        "The output. A file's extension ({}) selects its format. A name without an extension is a \
+         directory. `-` is standard output",
         endings.join(", ")
     )
 }
@@ -35,19 +35,19 @@ pub(crate) fn formats() -> String {
 
 /// The help of `--to`.
 pub(crate) fn format_help() -> String {
-    format!("The format: {} [default: what the output's name says]", listed(|_| true))
+    format!("The output format: {} [default: from the output's name]", listed(|_| true))
 }
 
 /// The help of `--kv`.
 pub(crate) fn metadata_help() -> String {
     let able = listed(|writer| writer.holds() == Holds::Values);
     format!(
-        "Set a metadata entry of a {able} output; TYPE is u8 to u64, i8 to i64, f32, f64, bool or \
+        "Set a metadata entry of a {able} output. TYPE is u8 to u64, i8 to i64, f32, f64, bool or \
          str"
     )
 }
 
-/// `a, b or c`.
+/// Formats that a predicate selects, as `a, b or c`.
 fn listed(wanted: impl Fn(&dyn Writer) -> bool) -> String {
     let names: Vec<_> =
         WRITERS.iter().filter(|writer| wanted(**writer)).map(|writer| writer.format()).collect();

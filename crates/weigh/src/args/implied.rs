@@ -1,4 +1,4 @@
-//! `weigh MODEL` is `weigh inspect MODEL`.
+//! Expands `weigh MODEL` to `weigh inspect MODEL`.
 
 use std::error::Error as _;
 use std::ffi::{OsStr, OsString};
@@ -8,7 +8,7 @@ use std::path::Path;
 use weighbridge::internals::text::{closest, escaped, listed};
 use weighbridge::{Error, OpenOptions};
 
-/// The verb that is meant where none is given.
+/// The default command.
 const IMPLIED: &str = "inspect";
 
 /// Verbs of other programs, and the verbs of this one that do the same or come nearest.

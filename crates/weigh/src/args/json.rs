@@ -1,4 +1,4 @@
-//! Whether a command reports as JSON, and how that is laid out.
+//! Options for JSON reports.
 
 use clap::Args as ClapArgs;
 
@@ -7,19 +7,19 @@ use crate::render::json::Layout;
 // No doc comment: clap would take it for the help of the whole command.
 #[derive(ClapArgs)]
 pub(crate) struct Json {
-    /// Report as JSON, with every figure
+    /// Print the full report as JSON
     ///
-    /// Errors are objects too, several models an array.
+    /// Errors are objects too. Several models are an array.
     #[arg(long)]
     json: bool,
 
-    /// As --json, with each object on a line of its own, and no array
+    /// Like --json, with one object per line and no array
     #[arg(long, help_heading = "Report")]
     json_lines: bool,
 }
 
 impl Json {
-    /// How the report is laid out; `None` if it is for people.
+    /// The JSON layout; `None` for text.
     pub(crate) fn layout(&self) -> Option<Layout> {
         match (self.json, self.json_lines) {
             (_, true) => Some(Layout::Lines),

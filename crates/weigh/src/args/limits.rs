@@ -1,4 +1,4 @@
-//! What opening a file may cost.
+//! Limits on what opening a file may cost.
 
 use clap::Args as ClapArgs;
 use weighbridge::Limits;
@@ -8,35 +8,35 @@ use crate::size::parse_size;
 // No doc comment: clap would take it for the help of the whole command.
 #[derive(ClapArgs)]
 #[command(next_help_heading = "Limits")]
-#[allow(clippy::struct_field_names)] // They are named as their flags are.
+#[allow(clippy::struct_field_names)] // Named like their flags.
 pub(super) struct LimitArgs {
-    /// Largest single block of memory, like 64MiB or 5GB [default: 1GiB]
+    /// Largest single allocation, e.g. 64MiB or 5GB [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_allocation: Option<u64>,
 
-    /// All memory for headers and metadata together [default: 2GiB]
+    /// Total memory for headers and metadata [default: 2GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_total: Option<u64>,
 
-    /// Tensors, metadata entries, archive members and the like together [default: 10000000]
+    /// Total tensors, metadata entries, archive members and similar items [default: 10000000]
     #[arg(long, value_name = "COUNT")]
     max_items: Option<u64>,
 
-    /// How deep arrays, dictionaries and archives may nest [default: 64]
+    /// Nesting depth of arrays, dictionaries and archives [default: 64]
     #[arg(long, value_name = "COUNT")]
     max_depth: Option<u32>,
 
-    /// Decompressed bytes per compressed byte [default: 1100]
+    /// Compression ratio: decompressed bytes per compressed byte [default: 1100]
     #[arg(long, value_name = "RATIO")]
     max_ratio: Option<u64>,
 
-    /// Instructions of the pickle machine [default: 50000000]
+    /// Number of pickle instructions [default: 50000000]
     #[arg(long, value_name = "COUNT")]
     max_pickle_steps: Option<u64>,
 }
 
 impl LimitArgs {
-    /// The limits as the library takes them.
+    /// Converts to library limits.
     pub(super) fn limits(&self) -> Limits {
         let usual = Limits::default();
         let Limits { max_allocation, max_total, max_items, max_depth, max_ratio, .. } = usual;

@@ -1,4 +1,4 @@
-//! The arguments of the command.
+//! The arguments of `weigh`.
 
 use std::io::Write as _;
 
@@ -13,6 +13,7 @@ mod formats;
 mod implied;
 mod json;
 mod limits;
+mod model;
 mod open;
 mod positional;
 mod remote;
@@ -26,6 +27,7 @@ pub(crate) use formats::{
 };
 pub(crate) use implied::{first_word, with_verb};
 pub(crate) use json::Json;
+pub(crate) use model::{MODEL, STORED_MODEL, model_help, stored_model_help};
 pub(crate) use open::Open;
 pub(crate) use positional::positional_output;
 pub(crate) use report::Report;
@@ -33,25 +35,25 @@ pub(crate) use select::{Select, parse_rename};
 pub(crate) use unmatched::Unmatched;
 pub(crate) use work::Work;
 
-/// The end of every long help. The short one ends with an example.
+/// The end of every long help. The short help ends with an example.
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 something was found (`inspect`: the model has problems; `verify`: the output \
-differs; `diff`: the models differ; `stats`: numbers are NaN or infinite), 2 an error, 130 stopped \
-by Ctrl-C. `weigh help errors` says what each problem means.
+Exit codes: 0 success, 1 a finding (problems in `inspect`, differences in `diff` or `verify`, NaN or \
+infinite values in `stats`), 2 an error, 130 interrupted by Ctrl-C. `weigh help errors` explains \
+every problem and error.
 
-Sizes are shown in KiB, MiB and GiB: 1024 bytes, 1024 KiB, 1024 MiB.";
+Sizes are in KiB, MiB and GiB: 1024 bytes, 1024 KiB, 1024 MiB.";
 
 const USAGE: &str = "\
-weigh MODEL [OPTIONS]      (as weigh inspect MODEL)
-       weigh COMMAND [OPTIONS] .. (-h: short, --help: long)";
+weigh MODEL [OPTIONS]        (short for weigh inspect MODEL)
+       weigh COMMAND [OPTIONS] ..   (-h lists common options, --help all)";
 
 const EXAMPLES: &str = "\
 Examples:
-  weigh model/                         what is in it
-  weigh dequantize model/ -o plain     make it plain numbers
-  weigh diff original/ converted/      is a conversion right";
+  weigh model/                         inspect a model
+  weigh dequantize model/ -o plain     dequantize a model
+  weigh diff original/ converted/      check a conversion";
 
-/// Say exactly what is inside a model weight file, and turn it into plain numbers.
+/// Inspect, convert, quantize, dequantize and compare model weights
 #[derive(Parser)]
 #[command(
     name = "weigh",
@@ -83,18 +85,17 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// The whole command, as it is parsed, helped with, completed and put into man pages.
+/// The whole command, for parsing, help, completion and man pages.
 ///
-/// What has a heading is left to the long help: the short one is to fit a screen.
+/// Options under a heading appear in the long help only, so that the short help fits a screen.
 pub(crate) fn command() -> clap::Command {
     let mut command = with_exit_codes(Args::command()).arg(help().hide_short_help(true));
     let verbs: Vec<String> =
         command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
     for verb in verbs {
         command = command.mut_subcommand(verb, |verb| {
-            let verb = with_exit_codes(verb).mut_args(|arg| match arg.get_help_heading() {
-                Some(_) => arg.hide_short_help(true),
-                None => arg,
+            let verb = with_exit_codes(verb).mut_args(|arg| {
+                if arg.get_help_heading().is_some() { arg.hide_short_help(true) } else { arg }
             });
             verb.disable_help_flag(true).arg(help())
         });
@@ -102,16 +103,16 @@ pub(crate) fn command() -> clap::Command {
     command
 }
 
-/// The columns that help is laid out for, as clap finds them.
+/// The width of help texts, found as clap finds it.
 pub(crate) fn help_width() -> usize {
     let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let stated = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     terminal.or_else(stated).unwrap_or(100)
 }
 
-/// The command with lists of names in its long help that keep their columns at this width.
+/// Wraps the lists of names in long help texts at this width, keeping their columns.
 pub(crate) fn fitted(command: clap::Command, width: usize) -> clap::Command {
-    /// What clap indents a long help by.
+    /// The indent of long help texts in clap.
     const INDENT: usize = 10;
     command.mut_subcommand("quantize", |verb| {
         verb.mut_arg("to_type", |arg| match arg.get_long_help() {
@@ -124,9 +125,9 @@ pub(crate) fn fitted(command: clap::Command, width: usize) -> clap::Command {
     })
 }
 
-/// Text in which what continues a line of a list, `  NAME   what it is`, stays in its column.
+/// Wraps the lines of a list, `  NAME   description`, so that descriptions keep their column.
 fn hanging(text: &str, width: usize) -> String {
-    /// A name that is followed by a column is padded to at least so much.
+    /// Names in a list are padded to at least this width.
     const NAMES: usize = 16;
     let mut out = Vec::new();
     for line in text.lines() {
@@ -134,26 +135,25 @@ fn hanging(text: &str, width: usize) -> String {
         let indent = line.len() - line.trim_start().len();
         let about = line[indent + name.len()..].trim_start();
         let column = line.len() - about.len();
-        // Nothing fails that is written to memory.
-        let _ = match indent > 0 && column >= indent + NAMES && !about.is_empty() {
-            true => {
-                out.extend_from_slice(line[..column].as_bytes());
-                wrapped_at(&mut out, width, column, column, about)
-            }
-            false => writeln!(out, "{line}"),
+        // Writing to memory cannot fail.
+        let _ = if indent > 0 && column >= indent + NAMES && !about.is_empty() {
+            out.extend_from_slice(line[..column].as_bytes());
+            wrapped_at(&mut out, width, column, column, about)
+        } else {
+            writeln!(out, "{line}")
         };
     }
     String::from_utf8_lossy(out.trim_ascii_end()).into_owned()
 }
 
-/// The flag for help, which clap would put into the list of verbs too.
+/// The help flag, defined here because clap's own would also appear in the list of commands.
 fn help() -> Arg {
-    let words = "Print help: -h what is used most, --help everything";
+    let words = "Print help: -h common options, --help everything";
     let flag = Arg::new("help").short('h').long("help").help(words).help_heading(None::<&str>);
     flag.action(ArgAction::Help).display_order(999)
 }
 
-/// The long help has the exit codes before its example.
+/// Puts the exit codes before the example of the long help.
 fn with_exit_codes(command: clap::Command) -> clap::Command {
     let end = command.get_after_help().map_or(String::new(), |example| format!("\n\n{example}"));
     command.after_long_help(format!("{EXIT_CODES}{end}"))
@@ -161,16 +161,16 @@ fn with_exit_codes(command: clap::Command) -> clap::Command {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal
+    /// On a terminal only
     Auto,
-    /// Even into a file or a pipe
+    /// Also in files and pipes
     Always,
-    /// Not at all
+    /// Never
     Never,
 }
 
 impl Color {
-    /// Applies it to everything that is printed.
+    /// Applies the choice to all output.
     pub(crate) fn write_global(self) {
         let choice = match self {
             Self::Auto => anstream::ColorChoice::Auto,
@@ -185,12 +185,12 @@ impl Color {
 mod tests {
     use super::*;
 
-    /// What each help says on a terminal of 80 columns.
+    /// Renders the help of every command at 80 columns.
     fn helps(render: impl Fn(&mut clap::Command) -> String) -> Vec<(String, String)> {
         helps_at(80, render)
     }
 
-    /// What each help says on a terminal of so many columns.
+    /// Renders the help of every command at a width.
     fn helps_at(
         width: usize,
         render: impl Fn(&mut clap::Command) -> String,
@@ -255,6 +255,6 @@ mod tests {
                 with_limits += 1;
             }
         }
-        assert!(with_limits >= 5, "all that open models have them");
+        assert!(with_limits >= 5, "all commands that open models have limits");
     }
 }

@@ -1,4 +1,4 @@
-//! How models are opened.
+//! Options for opening models.
 
 use clap::Args as ClapArgs;
 use regex::Regex;
@@ -12,24 +12,28 @@ use super::remote::RemoteArgs;
 #[derive(ClapArgs)]
 #[command(next_help_heading = "Opening")]
 pub(crate) struct Open {
-    /// Take one branch of a nested checkpoint
+    /// Open one branch of a nested checkpoint, such as `ema`
     #[arg(long, value_name = "KEY")]
     root: Option<String>,
 
-    /// Refuse a pickle that names anything outside the known set
+    /// Reject pickles that name unknown classes or functions
     #[arg(long)]
     strict_pickle: bool,
 
-    /// The scheme of the weights whose names match, if the file leaves it open; may be repeated,
-    /// the first match counts
+    /// Set the scheme of ambiguous weights matching RE
+    ///
+    /// Can be repeated; the first match wins. The message about an ambiguous weight names the
+    /// choices.
     #[arg(long, value_name = "RE=SCHEME/VARIANT", value_parser = parse_scheme)]
     scheme: Vec<(Regex, String)>,
 
-    /// Map files into memory; a file that another program shortens meanwhile ends the process
+    /// Map files into memory
+    ///
+    /// If another program shortens a mapped file, the system kills the process.
     #[arg(long, overrides_with = "no_mmap")]
     mmap: bool,
 
-    /// Read files by position, which is the default
+    /// Read files by position (the default)
     #[arg(long, overrides_with = "mmap")]
     no_mmap: bool,
 
@@ -41,8 +45,8 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// The options as the library takes them. Files are read by position: one that is cut short
-    /// meanwhile is an error then, and not a signal.
+    /// Converts to library options. Files are read by position by default, because a file that
+    /// shrinks during a run is then an error rather than a signal.
     pub(crate) fn options(&self) -> OpenOptions {
         let access = if self.mmap { FileAccess::Map } else { FileAccess::Read };
         let mut options = OpenOptions::new()
@@ -61,7 +65,7 @@ impl Open {
 }
 
 impl Open {
-    /// Checks that a branch was asked of files that have some.
+    /// Notes a `--root` for files that have no branches.
     pub(crate) fn check(&self, models: &[&Model], unmatched: &mut Unmatched<'_>) {
         let (Some(root), Some(first)) = (&self.root, models.first()) else { return };
         let mut sources = models.iter().flat_map(|model| model.sources());
@@ -73,9 +77,9 @@ impl Open {
     }
 }
 
-/// `RE=scheme/variant`, split at the last `=`: an expression may hold one.
+/// Parses `RE=scheme/variant`. It is split at the last `=`, because an expression may contain one.
 fn parse_scheme(text: &str) -> Result<(Regex, String), String> {
-    let (expression, scheme) = text.rsplit_once('=').ok_or("there is no '='")?;
+    let (expression, scheme) = text.rsplit_once('=').ok_or("expected RE=SCHEME/VARIANT")?;
     let matches = Regex::new(expression).map_err(|e| e.to_string())?;
     Ok((matches, scheme.to_owned()))
 }

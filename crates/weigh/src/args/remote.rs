@@ -1,4 +1,4 @@
-//! How files elsewhere are reached.
+//! Options for remote files.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,29 +10,32 @@ use weighbridge::Remote;
 #[derive(ClapArgs)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct RemoteArgs {
-    /// Also read http:// addresses of other machines, which anybody on the way can read and change
+    /// Allow http:// to other machines
+    ///
+    /// Traffic over http is neither encrypted nor authenticated: others on the network can read
+    /// and change it.
     #[arg(long)]
     allow_http: bool,
 
-    /// A PEM file of certificates to trust besides the system's
+    /// Trust the certificates in a PEM file, in addition to the system's
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
 
-    /// How long a server may say nothing, in seconds [default: 30]
+    /// Read timeout in seconds [default: 30]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
 
-    /// How often a request is made again that may have failed by chance [default: 5]
+    /// Retries after a transient failure [default: 5]
     #[arg(long, value_name = "COUNT")]
     retries: Option<u32>,
 
-    /// The longest time to wait when a server asks for it, in seconds [default: 300]
+    /// Longest wait that a server may ask for, in seconds [default: 300]
     #[arg(long, value_name = "SECONDS")]
     max_wait: Option<u64>,
 }
 
 impl RemoteArgs {
-    /// The settings as the library takes them.
+    /// Converts to library settings.
     pub(crate) fn settings(&self) -> Remote {
         let mut settings = Remote::default();
         settings.allow_http = self.allow_http;

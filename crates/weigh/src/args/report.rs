@@ -1,4 +1,4 @@
-//! How a command reports what it did.
+//! Options for reports.
 
 use clap::Args as ClapArgs;
 
@@ -11,17 +11,17 @@ pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) json: Json,
 
-    /// Print errors only; the exit code tells the rest
+    /// Print only errors; the exit code is unchanged
     #[arg(short, long, conflicts_with_all = ["verbose", "json", "json_lines"])]
     pub(crate) quiet: bool,
 
-    /// Show every line of every list
+    /// Print every list in full
     #[arg(short, long, help_heading = "Report")]
     pub(crate) verbose: bool,
 }
 
 impl Report {
-    /// Says notes on standard error, unless only errors are wanted, and gives them back.
+    /// Prints notes to standard error unless `--quiet` is set, and returns them.
     pub(crate) fn say(&self, notes: Vec<String>) -> Vec<String> {
         if !self.quiet {
             terminal::notes(None, &notes);

@@ -1,4 +1,4 @@
-//! Selecting weights by name, and renaming them.
+//! Options that select and rename weights.
 
 use clap::Args as ClapArgs;
 use regex::Regex;
@@ -8,21 +8,21 @@ use super::Unmatched;
 // No doc comment: clap would take it for the help of the whole command.
 #[derive(ClapArgs)]
 pub(crate) struct Select {
-    /// Take only weights whose name matches
+    /// Keep only weights matching RE
     ///
-    /// Anywhere in the name, unless the expression is anchored. May be repeated; one match is enough.
+    /// RE matches anywhere in the name unless anchored. Can be repeated; one match is enough.
     #[arg(long, value_name = "RE")]
     include: Vec<Regex>,
 
-    /// Leave out weights whose name matches
+    /// Exclude weights matching RE
     ///
-    /// May be repeated, and wins over --include.
+    /// Can be repeated. Takes precedence over --include.
     #[arg(long, value_name = "RE")]
     exclude: Vec<Regex>,
 }
 
 impl Select {
-    /// The choice as the library takes it.
+    /// Converts to the library's selection.
     pub(crate) fn options(&self) -> weighbridge::Select {
         let mut select = weighbridge::Select::new();
         for matches in self.include.clone() {
@@ -34,7 +34,7 @@ impl Select {
         select
     }
 
-    /// Checks that each rule matches something; from then on only what is selected counts.
+    /// Notes rules that match nothing, then reduces the names to the selected ones.
     pub(crate) fn check(&self, unmatched: &mut Unmatched<'_>) {
         unmatched.check("--include", &self.include);
         unmatched.check("--exclude", &self.exclude);
@@ -43,8 +43,8 @@ impl Select {
     }
 }
 
-/// `RE=name`, split at the first `=`: regular expressions here have no lookaround (`(?=`).
+/// Parses `RE=name`. It is split at the first `=`, because these expressions have no lookaround (`(?=`).
 pub(crate) fn parse_rename(text: &str) -> Result<(Regex, String), String> {
-    let (expression, to) = text.split_once('=').ok_or("there is no '='")?;
+    let (expression, to) = text.split_once('=').ok_or("expected RE=TO")?;
     Ok((Regex::new(expression).map_err(|e| e.to_string())?, to.to_owned()))
 }

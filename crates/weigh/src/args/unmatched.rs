@@ -1,10 +1,10 @@
-//! Rules that match nothing: most often a slip of whoever typed them, so they are said.
+//! Notes on rules that match nothing, which are usually typing mistakes.
 
 use regex::Regex;
 use weighbridge::Model;
 use weighbridge::internals::text::escaped;
 
-/// The names that rules are held against, and what is said of those that match none.
+/// The names that rules are matched against, and notes on rules without a match.
 pub(crate) struct Unmatched<'n> {
     names: Vec<&'n str>,
     notes: Vec<String>,
@@ -15,19 +15,19 @@ impl<'n> Unmatched<'n> {
         Self { names: names.into_iter().collect(), notes: Vec::new() }
     }
 
-    /// The names of the models' stored tensors, for a command that copies these.
+    /// Takes the names of stored tensors, for a command that copies them.
     pub(crate) fn of_stored(models: &'n [Model]) -> Self {
         let sources = models.iter().flat_map(Model::sources);
         let tensors = sources.flat_map(|source| &source.catalog().tensors);
         Self::new(tensors.map(|tensor| &*tensor.name))
     }
 
-    /// From now on only these names count.
+    /// Reduces the names to those that are wanted.
     pub(crate) fn retain(&mut self, wanted: impl Fn(&str) -> bool) {
         self.names.retain(|name| wanted(name));
     }
 
-    /// Rules that look at names.
+    /// Checks rules that select by name.
     pub(crate) fn check<'r>(&mut self, flag: &str, rules: impl IntoIterator<Item = &'r Regex>) {
         for rule in rules {
             if !self.names.iter().any(|name| rule.is_match(name)) {
@@ -36,7 +36,7 @@ impl<'n> Unmatched<'n> {
         }
     }
 
-    /// Rules that change names one after the other.
+    /// Checks rename rules, applying each to the result of the previous one.
     pub(crate) fn check_renames(&mut self, flag: &str, rules: &[(Regex, String)]) {
         if rules.is_empty() {
             return;
@@ -54,7 +54,7 @@ impl<'n> Unmatched<'n> {
         }
     }
 
-    /// Something else that has no effect.
+    /// Adds a note on another option without effect.
     pub(crate) fn note(&mut self, note: String) {
         self.notes.push(note);
     }
@@ -65,7 +65,7 @@ impl<'n> Unmatched<'n> {
         self.notes.push(format!("{flag} '{rule}' matches none of {count} {names}"));
     }
 
-    /// What is to be said.
+    /// Returns the notes.
     pub(crate) fn notes(self) -> Vec<String> {
         self.notes
     }

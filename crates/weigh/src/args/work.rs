@@ -1,4 +1,4 @@
-//! How many threads and how much memory a command may use.
+//! Options for threads and memory.
 
 use std::num::NonZeroUsize;
 
@@ -10,17 +10,19 @@ use crate::size::parse_size;
 // No doc comment: clap would take it for the help of the whole command.
 #[derive(ClapArgs)]
 pub(crate) struct Work {
-    /// The most memory for all tiles of weights in work, like 64MiB; headers come on top
+    /// Memory limit for weight data, excluding headers, e.g. 64MiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Work")]
     max_memory: Option<u64>,
 
-    /// How many threads; the result is the same [default: all]
+    /// Number of threads [default: all]
+    ///
+    /// Does not affect the result.
     #[arg(short = 'j', long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }
 
 impl Work {
-    /// The settings as the library takes them.
+    /// Converts to library options.
     pub(crate) fn options(&self) -> ops::Work {
         let mut work = ops::Work::new();
         if let Some(bytes) = self.max_memory {

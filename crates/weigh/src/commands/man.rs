@@ -1,4 +1,4 @@
-//! `weigh man`: man pages, from the same source as the help.
+//! `weigh man`: man pages, generated from the help.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use crate::terminal;
 #[derive(ClapArgs)]
 #[command(after_help = "Example: weigh man --dir ~/.local/share/man/man1")]
 pub(crate) struct Man {
-    /// A command; without one, the page of `weigh` itself is printed
+    /// Command [default: weigh itself]
     #[arg(conflicts_with = "dir")]
     verb: Option<String>,
 
-    /// Write all pages into this directory, over older ones
+    /// Write all pages to DIR, overwriting older ones
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-/// A page and the name of its file.
+/// A man page and its file name.
 struct Page {
     verb: Option<String>,
     file: String,
@@ -44,7 +44,7 @@ fn print_one(pages: &[Page], verb: Option<&str>) -> Result<Outcome, Error> {
     let Some(page) = pages.iter().find(|page| page.verb.as_deref() == verb) else {
         let verbs: Vec<&str> = pages.iter().filter_map(|page| page.verb.as_deref()).collect();
         let verb = verb.unwrap_or_default();
-        let message = format!("there is no page of '{verb}', but of {}", verbs.join(", "));
+        let message = format!("no man page for '{verb}': expected {}", verbs.join(", "));
         return Err(Error::usage(&message));
     };
     Ok(after_write(io::stdout().write_all(&page.text), Outcome::Done))
@@ -60,13 +60,13 @@ fn write_all(pages: &[Page], dir: &Path) -> Result<(), Error> {
         let path = dir.join(&page.file);
         std::fs::write(&path, &page.text).map_err(failed(&path))?;
     }
-    terminal::note(&format!("{} pages in {}", pages.len(), dir.display()));
+    terminal::note(&format!("wrote {} man pages to {}", pages.len(), dir.display()));
     Ok(())
 }
 
-/// The page of the command, then that of each verb.
+/// The page of `weigh`, then the page of each command.
 fn pages() -> Result<Vec<Page>, Error> {
-    // Without the verb `help`, which would have a page for each page.
+    // The `help` command would double the pages.
     let mut whole = command().disable_help_subcommand(true);
     whole.build();
     let verbs = whole.get_subcommands().filter(|verb| !verb.is_hide_set());
@@ -77,7 +77,7 @@ fn pages() -> Result<Vec<Page>, Error> {
 }
 
 fn page(command: clap::Command, verb: Option<String>) -> Result<Page, Error> {
-    // A page leaves out what the short help does, unless that is undone.
+    // clap_mangen omits options that the short help hides.
     let mut command = command.mut_args(|arg| arg.hide_short_help(false));
     let usage = command.render_usage().to_string();
     let end = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
@@ -86,12 +86,12 @@ fn page(command: clap::Command, verb: Option<String>) -> Result<Page, Error> {
         .source(concat!("weigh ", env!("CARGO_PKG_VERSION")));
     let mut text = Vec::new();
     render(&page, &usage, &end, verb.is_none(), &mut text)
-        .map_err(|error| Error::io(error, "cannot make the page"))?;
+        .map_err(|error| Error::io(error, "cannot render the page"))?;
     Ok(Page { verb, file: page.get_filename(), text })
 }
 
-/// Section by section: the library's own synopsis lists every flag, and it has no heading for
-/// examples.
+/// Writes the page section by section, because clap_mangen's synopsis lists every flag and it has
+/// no section for examples.
 fn render(
     page: &clap_mangen::Man,
     usage: &str,
@@ -115,7 +115,7 @@ fn render(
     section(out, "EXAMPLES", &[".nf"], examples)
 }
 
-/// Lines under a heading; after `.nf` each stays a line of its own.
+/// Writes lines under a heading. `.nf` keeps line breaks.
 fn section(out: &mut Vec<u8>, heading: &str, mode: &[&str], text: &str) -> io::Result<()> {
     writeln!(out, ".SH \"{heading}\"")?;
     mode.iter().try_for_each(|mode| writeln!(out, "{mode}"))?;

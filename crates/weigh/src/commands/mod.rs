@@ -1,4 +1,4 @@
-//! The verbs, one folder each, and what they have in common: the exit code.
+//! The commands, one folder each, and their exit codes.
 
 use std::io;
 use std::path::Path;
@@ -31,39 +31,59 @@ mod verify;
 pub(crate) use completions::completing;
 pub(crate) use next::quoted;
 
-/// The verbs. A new one is its `mod` line, its variant here and its arm in [`run`].
+/// The commands. A new one needs a `mod` line, a variant here and an arm in [`run`].
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Say what a model is and what it holds, from its headers alone
-    Inspect(Box<inspect::Inspect>),
-    /// Print the numbers of one weight, or write them into a file
-    Show(Box<show::Show>),
-    /// Sum up the numbers of all weights, and find what looks wrong
-    Stats(Box<stats::Stats>),
-    /// Write weights as plain numbers into a new file or directory
-    Convert(Box<convert::Convert>),
-    /// Make a quantized model plain, with all the files around it
-    Dequantize(Box<convert::Dequantize>),
-    /// Store a model in fewer bits, and say what that costs
-    Quantize(Box<quantize::Quantize>),
-    /// Compare two models, across formats and precisions
+    /// Show what a model contains, reading only its headers
     ///
-    /// By structure, metadata and values.
+    /// Prints format, sizes, quantization schemes and problems. Weight data is not read, so
+    /// inspecting a remote model downloads only its headers.
+    Inspect(Box<inspect::Inspect>),
+    /// Print the decoded values of one weight, or write them to a file
+    ///
+    /// Values are formatted as numpy formats them. Large weights are shown by their corners.
+    Show(Box<show::Show>),
+    /// Compute statistics of all weights and report anomalies
+    ///
+    /// The exit code is 1 if any value is NaN or infinite. Other warnings do not change it.
+    Stats(Box<stats::Stats>),
+    /// Convert a model to another format or dtype
+    ///
+    /// Quantized weights are decoded, unless `--dtype keep` copies all tensors as they are stored.
+    /// The output's extension selects the format.
+    Convert(Box<convert::Convert>),
+    /// Dequantize a model and copy its other files
+    ///
+    /// Decodes quantized weights, by default to 16 bits, and leaves plain tensors unchanged. The
+    /// quantization section is removed from the config.
+    Dequantize(Box<convert::Dequantize>),
+    /// Quantize a model and measure the error
+    ///
+    /// `--type` sets the type. `--target-bpw` or `--target-size` chooses a type for each weight
+    /// instead. The report shows bits per weight and signal-to-noise ratio (SNR).
+    Quantize(Box<quantize::Quantize>),
+    /// Compare two models across formats and precisions
+    ///
+    /// Compares names, shapes, metadata and values.
     Diff(Box<diff::Diff>),
-    /// Check an output bit for bit against the model it was made from
+    /// Check an output bit for bit against its source model
+    ///
+    /// Takes the same options as the command that wrote the output.
     Verify(Box<verify::Verify>),
-    /// Hash weights, so that it does not matter which files they lie in
+    /// Hash weights independently of their files and shards
+    ///
+    /// With `--values`, the hash is also independent of format and storage.
     Hash(Box<hash::Hash>),
-    /// Explain kinds of problems, findings and errors
+    /// Explain problems, warnings and errors, with examples and fixes
     Errors(problems::Errors),
-    /// Print a completion script for a shell
+    /// Print a shell completion script
     Completions(completions::Completions),
-    /// Print a man page, or write all of them into a directory
+    /// Print a man page, or write all of them to a directory
     Man(man::Man),
 }
 
 impl Command {
-    /// How it reports as JSON, if it does.
+    /// The JSON layout of its report; `None` for text.
     fn json(&self) -> Option<Layout> {
         match self {
             Self::Inspect(args) => args.json.layout(),
@@ -83,17 +103,17 @@ impl Command {
 /// The exit code after an error.
 const FAILED: u8 = 2;
 
-/// How a command ended, from best to worst.
+/// The outcome of a command, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Done,
     Found,
     Failed,
-    /// By Ctrl-C or from outside, with the exit code that says by what.
+    /// Interrupted by Ctrl-C or another signal, with the exit code for that signal.
     Interrupted(u8),
 }
 
-/// Runs a command, and gives the exit code.
+/// Runs a command and returns its exit code.
 pub(crate) fn run(command: Command) -> u8 {
     if let Err(error) = weighbridge::internals::simd::asked() {
         terminal::report(&error);
@@ -126,8 +146,8 @@ pub(crate) fn run(command: Command) -> u8 {
     }
 }
 
-/// The outcome after an error. Where a report as JSON was asked for, the error is one, too; `path` is
-/// what was asked for.
+/// The outcome after an error. With `--json` the error is also printed as JSON; `path` is the
+/// model on the command line.
 fn after_failure(
     error: &weighbridge::Error,
     path: Option<&Path>,
@@ -139,8 +159,7 @@ fn after_failure(
     after_write(terminal::print(|out| failure.write(out, layout)), outcome)
 }
 
-/// Reports a command line that cannot be meant as it is, with the one that may be, and gives the
-/// exit code.
+/// Reports a misused command line with the corrected one, and returns the exit code.
 pub(crate) fn misused(error: weighbridge::Error, line: Option<&str>, json: Option<Layout>) -> u8 {
     terminal::report(&error);
     let error = match line {
@@ -154,15 +173,14 @@ pub(crate) fn misused(error: weighbridge::Error, line: Option<&str>, json: Optio
     FAILED
 }
 
-/// Reports arguments that were not understood; `text` is what was said about them to people.
+/// Reports a usage error as JSON; `text` is the error as printed for people.
 pub(crate) fn not_understood(text: &str, layout: Layout) {
     let reason = text.split("\n\n").next().unwrap_or(text);
     let reason = reason.strip_prefix("error: ").unwrap_or(reason).trim_end();
     after_failure(&weighbridge::Error::usage(reason), None, Some(layout), Outcome::Failed);
 }
 
-/// The outcome after writing to standard output. A reader that stops reading is not an error; a full
-/// disk is.
+/// The outcome after writing to standard output. A closed pipe is not an error; a full disk is.
 fn after_write(written: io::Result<()>, outcome: Outcome) -> Outcome {
     match written {
         Ok(()) => outcome,

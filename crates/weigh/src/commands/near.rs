@@ -1,10 +1,10 @@
-//! Names that are close to one that was typed.
+//! Finds names similar to a mistyped one.
 
-/// How many are named.
+/// Number of suggestions.
 const MOST: usize = 3;
 
-/// The closest few of these names, best first: those that end or begin alike, hold what was typed, or
-/// differ by a slip of the finger.
+/// The most similar names, best first: equal last components, names that contain the typed one, and
+/// typing mistakes.
 pub(super) fn names<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = typed.to_lowercase();
     let mut close: Vec<(usize, &str)> =
@@ -14,7 +14,7 @@ pub(super) fn names<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Ve
     close.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
-/// How far a name is from what was typed; `None` if it is not close at all.
+/// The distance of a name from the typed one; `None` if they are not similar.
 fn how_far(typed: &str, name: &str) -> Option<usize> {
     let last = |text: &str| text.rsplit('.').next().unwrap_or_default().to_owned();
     let slips = distance(typed, name, (typed.chars().count() / 4).max(1));
@@ -28,9 +28,9 @@ fn how_far(typed: &str, name: &str) -> Option<usize> {
     }
 }
 
-/// How many characters must be put in, taken out or changed; `None` if more than `most`.
+/// The edit distance; `None` if it exceeds `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
-    /// Longer names are not typed.
+    /// Longer names are not compared.
     const LONGEST: usize = 200;
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > most || a.len() > LONGEST {

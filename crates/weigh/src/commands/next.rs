@@ -1,4 +1,4 @@
-//! The command to type next, as it can be pasted into a shell.
+//! Suggests the next command, quoted for a shell.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -7,17 +7,17 @@ use clap::{ArgMatches, CommandFactory as _, parser::ValueSource};
 
 use crate::args::Args;
 
-/// Flags that are about one run, not about its result.
+/// Options that do not affect the result.
 const OF_A_RUN: [&str; 7] =
     ["color", "threads", "max_memory", "json", "json_lines", "quiet", "verbose"];
 
-/// How an output is verified, with the flags that it was made with; `None` if that cannot be said in a
-/// line.
+/// The command that verifies an output, with the options that produced it; `None` if it cannot be
+/// shown on one line.
 pub(super) fn verify(output: &Path, model: &Path, dequantized: bool) -> Option<String> {
     verify_of(std::env::args_os(), output, model, dequantized)
 }
 
-/// The same after these arguments were typed.
+/// The command that verifies an output of the command line `typed`.
 fn verify_of(
     typed: impl IntoIterator<Item = OsString>,
     output: &Path,
@@ -28,7 +28,7 @@ fn verify_of(
     let (_, made) = typed.subcommand()?;
     let mut words = vec![OsString::from("weigh"), "verify".into(), output.into()];
     words.extend(["--against".into(), OsString::from(model)]);
-    // Of a directory it is known.
+    // A directory says so itself.
     if dequantized && output.is_file() {
         words.push("--dequantized".into());
     }
@@ -37,7 +37,7 @@ fn verify_of(
     words.map(|words| words.join(" "))
 }
 
-/// What was given of the flags that `verify` has too.
+/// The given options that `verify` also takes.
 fn shared_flags(made: &ArgMatches) -> Option<Vec<OsString>> {
     let command = Args::command();
     let verify = command.find_subcommand("verify")?;
@@ -51,21 +51,23 @@ fn shared_flags(made: &ArgMatches) -> Option<Vec<OsString>> {
             continue;
         }
         let long = OsString::from(format!("--{long}"));
-        match flag.get_action().takes_values() {
-            true => made.get_raw(id)?.for_each(|value| flags.extend([long.clone(), value.into()])),
-            false => flags.push(long),
+        if flag.get_action().takes_values() {
+            made.get_raw(id)?.for_each(|value| flags.extend([long.clone(), value.into()]));
+        } else {
+            flags.push(long);
         }
     }
     Some(flags)
 }
 
-/// A word as a shell takes it; `None` if a terminal could not show it.
+/// Quotes a word for a shell; `None` if it has control characters or is not UTF-8.
 pub(crate) fn quoted(word: &OsStr) -> Option<String> {
     let word = word.to_str().filter(|word| !word.chars().any(char::is_control))?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
-    Some(match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    Some(if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     })
 }
 

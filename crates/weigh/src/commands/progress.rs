@@ -1,4 +1,4 @@
-//! A bar on standard error while a conversion runs, on a terminal.
+//! A progress bar on standard error, if that is a terminal.
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::terminal;
 const TEMPLATE: &str =
     "{bar:30} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left";
 
-/// A bar for a conversion, below a line with the plan; `None` if standard error is not a terminal.
+/// A progress bar for a conversion, below a line with its plan; `None` without a terminal.
 pub(super) fn bar(conversion: &Conversion) -> Option<ProgressBar> {
     if std::io::stderr().is_terminal() {
         terminal::note(&plan_line(conversion.report()));
@@ -22,7 +22,7 @@ pub(super) fn bar(conversion: &Conversion) -> Option<ProgressBar> {
     bar_of(conversion.data_bytes())
 }
 
-/// A bar that counts to this many bytes; `None` if standard error is not a terminal.
+/// A progress bar for this many bytes; `None` without a terminal.
 pub(super) fn bar_of(bytes: u64) -> Option<ProgressBar> {
     if !std::io::stderr().is_terminal() {
         return None;

@@ -1,4 +1,4 @@
-//! Standard output as a place for bytes rather than for text.
+//! Checks that standard output can take binary data.
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -7,16 +7,16 @@ use weighbridge::Error;
 
 use crate::sys;
 
-/// An error if standard output is not something that `what` can be written to.
+/// Rejects a closed standard output and a terminal; `what` is the data in the message.
 pub(super) fn check(what: &str) -> Result<(), Error> {
-    let refused =
+    let rejected =
         |problem: String| Err(Error::usage(problem).in_file(Path::new("standard output")));
     if sys::standard_output_was_closed() {
-        return refused(format!("is closed, so {what} cannot be written to it"));
+        return rejected(format!("closed; cannot write {what}"));
     }
-    match io::stdout().is_terminal() {
-        false => Ok(()),
-        true => refused(format!("is a terminal, and {what} is not written to one"))
-            .map_err(|error| error.hint("redirect it into a file or a pipe, or name a file")),
+    if io::stdout().is_terminal() {
+        return rejected(format!("cannot write {what} to a terminal"))
+            .map_err(|error| error.hint("redirect it to a file or a pipe, or name a file"));
     }
+    Ok(())
 }

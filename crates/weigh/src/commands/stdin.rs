@@ -1,4 +1,4 @@
-//! Standard input as a model.
+//! Opens a model from standard input.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use weighbridge::{Error, Model, OpenOptions};
 
 use crate::sys;
 
-/// What standard input is called in reports and messages.
+/// The name of standard input in reports and messages.
 const NAME: &str = "stdin";
 
 /// Whether a name means standard input, or standard output.
@@ -19,12 +19,12 @@ pub(super) fn or_named(opener: &OpenOptions, name: &Path) -> Result<Model, Error
     if is_meant(name) { open(opener) } else { opener.open(name) }
 }
 
-/// The same for all models that a name stands for.
+/// Opens all models behind a name, or standard input.
 pub(super) fn or_all_named(opener: &OpenOptions, name: &Path) -> Result<Vec<Model>, Error> {
     if is_meant(name) { Ok(vec![open(opener)?]) } else { opener.open_all(name) }
 }
 
-/// Opens standard input: a redirected file is read at any position, a pipe from front to back.
+/// Opens standard input. A redirected file allows random access; a pipe is read in order.
 pub(super) fn open(opener: &OpenOptions) -> Result<Model, Error> {
     let file = sys::standard_input().map_err(|e| Error::io(e, "cannot read standard input"))?;
     match file.metadata() {

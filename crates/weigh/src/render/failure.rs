@@ -1,4 +1,4 @@
-//! An error as JSON, in the place where a report would be.
+//! An error as JSON, in place of a report.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use weighbridge::Error;
 use super::json::{self, Layout};
 use crate::remedy;
 
-/// What was asked for, and why there is no report about it.
+/// A requested model and the error that prevents its report.
 #[derive(Serialize)]
 pub(crate) struct Failure {
     path: Option<String>,

@@ -1,10 +1,10 @@
 //! JSON that is safe to print on a terminal.
 //!
-//! JSON must escape control characters below 32 only. Names from a file can hold others that
-//! move a terminal's cursor or turn the reading direction; these are written as `\uXXXX`, which
-//! means the same to every parser.
+//! JSON requires escapes only for control characters below 32. Names in a file can contain others
+//! that move the cursor or change the reading direction. These are written as `\uXXXX`, which every
+//! parser reads as the same character.
 //!
-//! Every object that stands for a report begins with the version of its fields.
+//! Every report object starts with the version of its fields.
 
 use std::io::{self, Write};
 
@@ -12,20 +12,20 @@ use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use weighbridge::internals::text::is_harmless;
 
-/// The version of the fields of all reports. Fields are added without a new one; it changes when
-/// one of them is taken away or means something else.
+/// The version of the report fields. It changes when a field is removed or changes its meaning, not
+/// when a field is added.
 const SCHEMA: u32 = 1;
 
-/// How JSON is laid out.
+/// The layout of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// Indented, for people too.
+    /// Indented.
     Indented,
-    /// One line for each object.
+    /// One object per line.
     Lines,
 }
 
-/// A report with its version in front.
+/// A report preceded by its version.
 #[derive(Serialize)]
 pub(crate) struct Versioned<T> {
     schema: u32,
@@ -39,7 +39,7 @@ impl<T> Versioned<T> {
     }
 }
 
-/// Writes a report, with a newline at the end.
+/// Writes a report and a newline.
 pub(crate) fn report<T: Serialize>(
     out: &mut dyn Write,
     layout: Layout,
@@ -48,7 +48,7 @@ pub(crate) fn report<T: Serialize>(
     json(out, layout, &Versioned::new(report))
 }
 
-/// Writes a value, with a newline at the end.
+/// Writes a value and a newline.
 pub(crate) fn json<T: Serialize + ?Sized>(
     out: &mut dyn Write,
     layout: Layout,

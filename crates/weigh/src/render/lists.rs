@@ -1,4 +1,4 @@
-//! Lists that several reports share: labelled facts, notes, dropped tensors.
+//! Lists shared by several reports: labelled facts, notes, dropped tensors.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use super::wrap::wrapped;
 use super::{LABEL, Page};
 use crate::remedy;
 
-/// Lines of a label and its value.
+/// Writes lines of a label and its value.
 pub(crate) fn labelled(
     out: &mut dyn Write,
     page: &Page,
@@ -25,7 +25,7 @@ pub(crate) fn labelled(
     Ok(())
 }
 
-/// The notes.
+/// Writes the notes.
 pub(crate) fn remarks(out: &mut dyn Write, page: &Page, notes: &[String]) -> io::Result<()> {
     if notes.is_empty() {
         return Ok(());
@@ -39,29 +39,29 @@ pub(crate) fn remarks(out: &mut dyn Write, page: &Page, notes: &[String]) -> io:
     more(out, notes.len() - shown)
 }
 
-/// Stored tensors that no weight needs.
+/// Lists stored tensors that no weight uses.
 pub(crate) fn dropped(out: &mut dyn Write, page: &Page, all: &[Dropped]) -> io::Result<()> {
     let all: Vec<_> = all.iter().map(|tensor| (&*tensor.name, &*tensor.reason)).collect();
-    with_reasons(out, page, "no weight needs", &all)
+    with_reasons(out, page, "unused tensors", &all)
 }
 
-/// Weights that cannot be read, and were left out.
+/// Lists unreadable weights that were skipped.
 pub(crate) fn skipped(out: &mut dyn Write, page: &Page, all: &[Dropped]) -> io::Result<()> {
     let all: Vec<_> = all.iter().map(|weight| (&*weight.name, &*weight.reason)).collect();
-    with_reasons(out, page, "left out, since they cannot be read", &all)
+    with_reasons(out, page, "skipped, unreadable", &all)
 }
 
-/// Files that are not copied, and what would take them along.
+/// Lists files that were not copied, and the option that copies them.
 pub(crate) fn left_behind(out: &mut dyn Write, page: &Page, all: &[LeftBehind]) -> io::Result<()> {
     let named: Vec<_> = all.iter().map(|file| (&*file.name, &*file.reason)).collect();
-    with_reasons(out, page, "left behind", &named)?;
+    with_reasons(out, page, "not copied", &named)?;
     match all.iter().find_map(|file| remedy::words(file.remedy?)) {
         Some(words) => writeln!(out, "    {words}"),
         None => Ok(()),
     }
 }
 
-/// Names with their reasons, below a label.
+/// Lists names with reasons below a label.
 pub(crate) fn with_reasons(
     out: &mut dyn Write,
     page: &Page,
@@ -81,12 +81,13 @@ pub(crate) fn with_reasons(
     more(out, all.len() - shown)
 }
 
+/// Counts the lines that are not shown.
 pub(crate) fn more(out: &mut dyn Write, rest: usize) -> io::Result<()> {
     match rest {
         0 => Ok(()),
         rest => {
             let rest = grouped(rest as u64);
-            writeln!(out, "    {LABEL}and {rest} more, see --verbose or --json{LABEL:#}")
+            writeln!(out, "    {LABEL}and {rest} more (--verbose shows all){LABEL:#}")
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Reports, for people and as JSON.
+//! Reports as text and as JSON.
 //!
-//! Problems come first, then the summary, then the lists that were asked for. Text from files is
-//! escaped. On a terminal, text is wrapped to its width; in a pipe it is not.
+//! Problems come first, then the summary, then the requested lists. Text from files is escaped. Text
+//! is wrapped to the width of a terminal; in a pipe it is not wrapped.
 
 use anstyle::{AnsiColor, Style};
 
@@ -21,12 +21,12 @@ pub(crate) const TITLE: Style = Style::new().bold();
 pub(crate) const LABEL: Style = Style::new().dimmed();
 pub(crate) const ALARM: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Lines shown of a list that may be very long, unless everything is asked for.
+/// Lines shown of a long list without `--verbose`.
 pub(crate) const MOST: usize = 10;
 
-/// How a report is laid out.
+/// The layout of a text report.
 pub(crate) struct Page {
-    /// Columns of the terminal; `None` when there is no terminal.
+    /// Width of the terminal in columns; `None` without a terminal.
     pub(crate) width: Option<usize>,
     /// Show lists in full.
     pub(crate) verbose: bool,
@@ -38,14 +38,14 @@ impl Page {
         Self { width: terminal::width(), verbose }
     }
 
-    /// How many lines of a list of `len` to show.
+    /// The number of lines to show of a list of `len`.
     pub(crate) fn shown(&self, len: usize) -> usize {
         self.shown_of(len, MOST)
     }
 
-    /// How many lines of a list of `len` to show, if at most `most` are wanted.
+    /// The number of lines to show of a list of `len`, if at most `most` are wanted.
     pub(crate) fn shown_of(&self, len: usize, most: usize) -> usize {
-        // Cutting off a single line would not shorten anything.
+        // Cutting a single line would save nothing.
         if self.verbose || len <= most + 1 { len } else { most }
     }
 }

@@ -1,4 +1,4 @@
-//! Columns that line up, whatever the width of their characters.
+//! Tables with aligned columns, for characters of any width.
 
 use std::io::{self, Write};
 
@@ -7,35 +7,35 @@ use unicode_width::UnicodeWidthStr as _;
 use super::LABEL;
 use super::wrap::wrapped_at;
 
-/// Where names must be broken out of it, the first column is not made narrower than this.
+/// Narrowest first column. Longer names get their own lines.
 const LEAST: usize = 8;
 /// Cells wider than this do not widen their column for all rows.
 const MOST: usize = 64;
-/// Between two columns.
+/// Space between two columns.
 const GAP: usize = 2;
 
-/// Which side of its column a cell keeps to.
+/// The alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
     Right,
 }
 
-/// A table under construction. Cells must be escaped already.
+/// A table under construction. Cells must already be escaped.
 pub(crate) struct Table<const N: usize> {
     columns: [(&'static str, Side); N],
     rows: Vec<[String; N]>,
     dropping: &'static [&'static str],
 }
 
-/// What is shown of a table, and how wide.
+/// The visible columns of a table and their widths.
 struct Layout<const N: usize> {
     shown: [bool; N],
     widths: [usize; N],
 }
 
 impl<const N: usize> Layout<N> {
-    /// Columns that a line takes, without the first cell.
+    /// The width of a line without its first cell.
     fn beside_first(&self, indent: usize) -> usize {
         let others = self.widths.iter().zip(self.shown).skip(1).filter(|(_, shown)| *shown);
         others.fold(indent, |sum, (width, _)| sum + width + GAP)
@@ -47,7 +47,7 @@ impl<const N: usize> Table<N> {
         Self { columns, rows: Vec::new(), dropping: &[] }
     }
 
-    /// The columns that a narrow terminal can do without, those that matter least first.
+    /// Sets the columns to drop on a narrow terminal, least important first.
     pub(crate) fn dropping(mut self, columns: &'static [&'static str]) -> Self {
         self.dropping = columns;
         self
@@ -57,10 +57,10 @@ impl<const N: usize> Table<N> {
         self.rows.push(cells);
     }
 
-    /// Writes head and rows, indented; a column without anything in it is left out. In a pipe
-    /// nothing else is. On a terminal that is too narrow, columns that matter least go, as far as that
-    /// keeps every row on one line; where it does not, long first cells get lines of their own. A
-    /// line below the table names the columns that went.
+    /// Writes the header and the rows, indented. Empty columns are omitted. A narrow terminal drops
+    /// the least important columns if that keeps every row on one line, and a line below the table
+    /// names them. Otherwise long first cells get their own lines. In a pipe no column with contents
+    /// is dropped.
     pub(crate) fn write(
         &self,
         out: &mut dyn Write,
@@ -132,7 +132,7 @@ impl<const N: usize> Table<N> {
         layout
     }
 
-    /// All columns that have something in them, as wide as that is.
+    /// All columns with contents, at the width of their contents.
     fn with_contents(&self) -> Layout<N> {
         let mut widths = self.columns.map(|(name, _)| name.width());
         let mut shown = [self.rows.is_empty(); N];

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
 /// `118.4 KiB`; below a kibibyte, `300 B`.
 pub(crate) fn bytes(value: u64) -> String {
@@ -16,10 +16,10 @@ pub(crate) fn bytes_exactly(value: u64) -> String {
     }
 }
 
-/// A run that is shorter says nothing about speed, in seconds.
+/// Shortest run with a meaningful speed, in seconds.
 const TOO_SHORT: f64 = 0.2;
 
-/// `1.23 GiB/s`; `None` if the time was too short to have a speed.
+/// `1.23 GiB/s`; `None` if the run was too short for a meaningful speed.
 pub(crate) fn rate(value: u64, seconds: f64) -> Option<String> {
     #[allow(clippy::cast_precision_loss)] // A figure for people.
     let speed = value as f64 / seconds;
@@ -29,10 +29,7 @@ pub(crate) fn rate(value: u64, seconds: f64) -> Option<String> {
 
 /// `3.25 s`.
 pub(crate) fn duration(seconds: f64) -> String {
-    match seconds < 0.01 {
-        true => "under 0.01 s".to_owned(),
-        false => format!("{seconds:.2} s"),
-    }
+    if seconds < 0.01 { "under 0.01 s".to_owned() } else { format!("{seconds:.2} s") }
 }
 
 /// `8.03 B`; below a thousand, the number.
@@ -66,7 +63,7 @@ pub(crate) fn plural(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A figure in three or four significant digits: `0.0213`, `-1.3e-5`.
+/// Three or four significant digits: `0.0213`, `-1.3e-5`.
 pub(crate) fn figure(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -78,12 +75,12 @@ pub(crate) fn figure(value: f64) -> String {
     }
 }
 
-/// Three or four significant digits and a unit; `None` while the first unit will do.
+/// Three or four significant digits and a unit; `None` if the first unit is enough.
 #[allow(clippy::cast_precision_loss)] // Three digits are shown.
 fn scaled(value: u64, step: f64, units: &[&str]) -> Option<String> {
     let mut scaled = value as f64;
     let mut unit = 0;
-    // What would be rounded up to a whole step belongs to the next unit.
+    // A value that rounds up to a whole step belongs to the next unit.
     while scaled >= step - 0.05 && unit + 1 < units.len() {
         scaled /= step;
         unit += 1;

@@ -1,17 +1,17 @@
-//! Fitting text to a terminal.
+//! Wraps text to the width of a terminal.
 
 use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// Narrower than this nothing can be laid out; let the terminal break the lines.
+/// Narrowest width that is wrapped to; below it the terminal breaks lines.
 const LEAST: usize = 40;
 
-/// What is not parted from the number before it.
+/// Units that stay on the line of their number.
 const UNITS: [&str; 13] =
     ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "K", "M", "T", "dB", "%", "s"];
 
-/// Writes text whose first line starts at column `column`; further lines are indented by
+/// Writes wrapped text. The first line starts at column `column`; further lines are indented by
 /// `indent`. Words longer than a line are not broken.
 pub(crate) fn wrapped(
     out: &mut dyn Write,
@@ -48,7 +48,7 @@ pub(crate) fn wrapped_at(
     writeln!(out)
 }
 
-/// The words of a text; a number and its unit are one.
+/// Splits a text into words. A number and its unit are one word.
 fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();
     let mut start = 0;
@@ -66,16 +66,17 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// The columns that text takes, its colours aside.
+/// The width of a text in columns, without its colours.
 fn columns(text: &str) -> usize {
-    match text.contains('\x1b') {
-        true => anstream::adapter::strip_str(text).to_string().width(),
-        false => text.width(),
+    if text.contains('\x1b') {
+        anstream::adapter::strip_str(text).to_string().width()
+    } else {
+        text.width()
     }
 }
 
-/// A writer that breaks lines which are too long for the terminal; what continues a line is indented
-/// more than its beginning. Lines that fit are left alone.
+/// A writer that wraps lines that are too long for the terminal, with a hanging indent. Lines that
+/// fit are unchanged.
 pub(crate) struct Folded<'o> {
     out: &'o mut dyn Write,
     width: Option<usize>,
@@ -87,7 +88,7 @@ impl<'o> Folded<'o> {
         Self { out, width, line: Vec::new() }
     }
 
-    /// Writes the line that is complete now.
+    /// Writes the completed line.
     fn end_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);

@@ -1,4 +1,4 @@
-//! Linux, macOS and their family.
+//! Linux, macOS and other Unix systems.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -31,7 +31,7 @@ pub(super) fn is_piped_to(path: &Path) -> bool {
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Runs before `main`, and so before the standard library opens what is closed.
+/// Runs before `main`, and so before the standard library reopens closed streams.
 extern "C" fn look_at_standard_output() {
     // SAFETY: the call only asks; a descriptor that is not open is an error.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
@@ -48,13 +48,13 @@ pub(super) fn standard_output_was_closed() -> bool {
     WAS_CLOSED.load(Ordering::Relaxed)
 }
 
-/// What asks a process to end, apart from what cannot be caught.
+/// The termination signals that can be caught.
 const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Where [`pass_on`] writes the numbers of signals.
+/// The pipe that [`pass_on`] writes signal numbers to.
 static SIGNAL_PIPE: AtomicI32 = AtomicI32::new(-1);
 
-/// Hands a signal to the thread that waits for one: little else is allowed while it is handled.
+/// Passes a signal to the waiting thread. A signal handler may do little else.
 extern "C" fn pass_on(signal: libc::c_int) {
     let number = signal.to_le_bytes();
     // SAFETY: `write` may be called here, and reads one byte of `number`. The pipe is never closed.
@@ -67,14 +67,14 @@ pub(super) fn on_request_to_end(mut stop: impl FnMut(u8) + Send + 'static) -> io
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let mut number = [0];
         while signals.read_exact(&mut number).is_ok() {
-            // As shells have it.
+            // The convention of shells.
             stop(128 + number[0]);
         }
     })?;
     SIGNALS.iter().try_for_each(|&signal| catch(signal))
 }
 
-/// Has a signal handled, unless it is a hang-up that whoever started us (`nohup`) has ignored.
+/// Installs the handler of a signal, unless it is a hang-up that the parent (`nohup`) ignores.
 fn catch(signal: libc::c_int) -> io::Result<()> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: `action` has room for what the call writes, and nothing is changed.

@@ -16,17 +16,17 @@ pub(super) fn is_file_at(_file: &File, _path: &Path) -> bool {
     false
 }
 
-/// A process without a standard output has none to write to: that fails by itself.
+/// Always false: without a standard output, writing fails by itself.
 pub(super) fn standard_output_was_closed() -> bool {
     false
 }
 
-/// Standard output has no path.
+/// Always false: standard output has no path.
 pub(super) fn is_piped_to(_path: &Path) -> bool {
     false
 }
 
-/// The code of Ctrl-C on every other system; this one does not tell what ended it.
+/// The exit code of Ctrl-C on other systems. Windows does not tell what ended the process.
 const INTERRUPTED: u8 = 130;
 
 pub(super) fn on_request_to_end(mut stop: impl FnMut(u8) + Send + 'static) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Names of weights, from the headers of models.
+//! Completes weight names from model headers.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,10 +9,11 @@ use weighbridge::OpenOptions;
 
 use crate::commands::stdin;
 
-/// The names in these models that start with what was typed. What cannot be opened has none.
+/// The weight names in these models that start with `typed`. Models that cannot be opened are
+/// skipped.
 pub(super) fn starting_with(typed: &OsStr, models: &[PathBuf]) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
-    // Standard input is not there to be read while a line is typed.
+    // Standard input is the terminal while a line is typed.
     let paths = models.iter().filter(|path| !stdin::is_meant(path));
     let opened = paths.flat_map(|path| OpenOptions::new().open_all(path).unwrap_or_default());
     let names: BTreeSet<String> = opened

@@ -1,4 +1,4 @@
-//! What could come next in a line that is being typed.
+//! Completes the words of a command line.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use clap_complete::engine::ArgValueCompleter;
 use super::names;
 use crate::args::{command, first_word};
 
-/// Arguments that stand for a model.
+/// Arguments that take a model.
 const MODELS: &[&str] = &["models", "model", "a", "b", "against"];
 
-/// Arguments that stand for the name of a weight, or for an expression that a name is too.
+/// Arguments that take a weight name or an expression that matches one.
 const NAMES: &[&str] = &["name", "names", "include", "exclude"];
 
-/// The command that completes these words, of which the first is its own name.
+/// The command that completes these words. The first word is `weigh`.
 pub(super) fn command_for(words: &[OsString]) -> clap::Command {
     let whole = command();
     let models = models_in(words, &whole);
@@ -28,7 +28,7 @@ pub(super) fn command_for(words: &[OsString]) -> clap::Command {
             };
             verbs.into_iter().fold(whole, with_names)
         }
-        // `weigh MODEL`: beside the verbs, files fit too.
+        // `weigh MODEL`: files are candidates as well as commands.
         None => {
             let Some(inspect) = whole.find_subcommand("inspect").filter(|_| words.len() > 2) else {
                 let model = Arg::new("models").value_hint(ValueHint::AnyPath);
@@ -44,13 +44,13 @@ fn verb_in<'c>(words: &[OsString], whole: &'c clap::Command) -> Option<&'c clap:
     whole.find_subcommand(first_word(words, whole)?)
 }
 
-/// The models that the words name so far, as the command itself would read them.
+/// The models named so far, parsed like a real command line.
 fn models_in(words: &[OsString], whole: &clap::Command) -> Vec<PathBuf> {
     let mut words = words.to_vec();
     if verb_in(&words, whole).is_none() && words.len() > 1 {
         words.insert(1, "inspect".into());
     }
-    // The last word is the one that is being typed, mostly: it names nothing yet.
+    // The last word is usually incomplete and names nothing yet.
     let all = whole.clone().ignore_errors(true).try_get_matches_from(&words);
     let Some((_, matches)) = all.ok().and_then(|mut all| all.remove_subcommand()) else {
         return Vec::new();
@@ -63,7 +63,7 @@ fn values(matches: &ArgMatches, id: &str) -> Vec<OsString> {
     raw.map_or(Vec::new(), |values| values.map(OsStr::to_owned).collect())
 }
 
-/// The same verb with names of weights where it takes one.
+/// Adds completion of weight names to a command.
 fn completing_names(verb: clap::Command, models: &[PathBuf]) -> clap::Command {
     verb.mut_args(|arg| {
         if !NAMES.contains(&arg.get_id().as_str()) {

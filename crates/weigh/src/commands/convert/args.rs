@@ -1,4 +1,4 @@
-//! The arguments for writing a model.
+//! The arguments of `convert`, shared with the other commands that write models.
 
 use std::path::PathBuf;
 
@@ -10,75 +10,74 @@ use weighbridge::ops::{ConvertOptions, Names, OutputType};
 use weighbridge::{DType, Model, Weight};
 
 use crate::args::{
-    Open, Report, Select, Unmatched, Work, convert_example, format_help, formats, metadata_help,
-    output_help, parse_rename,
+    MODEL, Open, Report, Select, Unmatched, Work, convert_example, format_help, formats,
+    metadata_help, model_help, output_help, parse_rename,
 };
 use crate::size::parse_size;
 
 #[derive(ClapArgs)]
 #[command(after_help = convert_example())]
 pub(crate) struct Convert {
-    /// A file, a directory, a name in a local store; `-` is standard input
-    ///
-    /// An index of shards stands for all of them, and so does any part of a split file.
-    #[arg(value_name = "MODEL")]
+    #[arg(value_name = "MODEL", help = MODEL, long_help = model_help())]
     pub(crate) model: PathBuf,
 
     #[arg(
         short,
         long,
         value_name = "OUT",
-        help = "A file by its extension, or a directory; `-` is stdout",
+        help = "Output file or directory; `-` for stdout",
         long_help = output_help()
     )]
     pub(crate) output: PathBuf,
 
-    /// Replace an existing output, once the new one is complete
+    /// Overwrite an existing output
+    ///
+    /// The old output is replaced only when the new one is complete.
     #[arg(long)]
     pub(crate) force: bool,
 
     /// Continue an interrupted run to the same directory
     ///
-    /// Files that are complete are kept. With --force, a directory that has the output's name is
+    /// Complete files are kept. With --force, an existing directory with the output's name is
     /// replaced at the end.
     #[arg(long)]
     pub(crate) resume: bool,
 
-    /// Say what would be written, and write nothing
+    /// Print the plan without writing anything
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Read the output again and compare it, bit for bit
+    /// Read the output back and compare it bit for bit
     ///
-    /// It gets its name only if everything is the same.
+    /// The output gets its final name only if nothing differs.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) verify: bool,
 
     #[command(flatten)]
     pub(crate) output_args: OutputArgs,
 
-    /// Also write a Modelfile for Ollama beside a GGUF file
+    /// Also write an Ollama Modelfile next to a GGUF output
     #[arg(long, help_heading = "Output")]
     pub(crate) modelfile: bool,
 
-    /// The most bytes to write [default: 1000 times what the model holds]
+    /// Maximum output size [default: 1000 times the model's size]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
     pub(crate) max_output: Option<u64>,
 }
 
-/// What `--to-layout` does.
+/// The help of `--to-layout`.
 fn layout_help() -> String {
     let names: Vec<&str> = weighbridge::ops::layouts().collect();
-    format!("The same codes in the tensors of another library, undecoded: {}", names.join(", "))
+    format!("Repack the codes for another library without decoding: {}", names.join(", "))
 }
 
-const REFUSED_LAYOUTS: &str = "What a layout cannot hold as it is is refused. A directory becomes a \
-                               directory, whose config says how its weights lie";
+const LAYOUT_LIMITS: &str = "Weights that the layout cannot hold without loss are rejected. A \
+                             directory becomes a directory with a matching config";
 
-/// What `--dtype` does in `dequantize`.
-const DTYPE_OF_DECODED: &str = "The type of what is decoded";
+/// The help of `--dtype` in `dequantize`.
+const DTYPE_OF_DECODED: &str = "Dtype of decoded weights";
 const DTYPE_OF_DECODED_IN_FULL: &str =
-    "The type of what is decoded. Plain tensors stay as they are; --cast is for them too";
+    "The dtype of decoded weights. Plain tensors are unchanged; use --cast to change them too";
 
 #[derive(ClapArgs)]
 #[command(
@@ -86,7 +85,7 @@ const DTYPE_OF_DECODED_IN_FULL: &str =
     mut_arg("dtype", |arg| arg.help(DTYPE_OF_DECODED).long_help(DTYPE_OF_DECODED_IN_FULL))
 )]
 pub(crate) struct Dequantize {
-    /// Also copy files outside the model that links in it lead to
+    /// Also copy linked files that are outside the model
     #[arg(long, help_heading = "Output")]
     pub(crate) follow_links: bool,
 
@@ -101,21 +100,21 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FORMAT", help = formats(), long_help = format_help())]
     to: Option<String>,
 
-    /// The type of the numbers
+    /// Dtype of floating-point weights
     ///
-    /// Integers always keep theirs.
+    /// Integers are never converted.
     #[arg(long, value_enum, default_value_t = Dtype::Auto, value_name = "TYPE")]
     dtype: Dtype,
 
-    /// Whose names weights get, and with them values, metadata and tokenizer
+    /// Naming convention of the output, with its values, metadata and tokenizer
     #[arg(long, value_enum, default_value_t = NamesArg::Auto, value_name = "WHOSE", help_heading = "Output")]
     names: NamesArg,
 
-    /// The repository that a GGUF model was made from, or that an adapter belongs to: what their own
-    /// files do not tell is taken from there
+    /// Base repository of a GGUF model or an adapter
     ///
-    /// Its config.json is taken, unless it contradicts the file, and its tokenizer. Of an adapter's
-    /// base model only config.json is read.
+    /// Supplies what the model's own files do not contain. For a GGUF model, config.json and the
+    /// tokenizer are used; a config.json that contradicts the GGUF file is not. For an adapter, only
+    /// config.json is read.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     config: Option<PathBuf>,
 
@@ -123,22 +122,24 @@ pub(crate) struct OutputArgs {
         long,
         value_name = "NAME",
         help = layout_help(),
-        long_help = format!("{}. {REFUSED_LAYOUTS}", layout_help()),
+        long_help = format!("{}. {LAYOUT_LIMITS}", layout_help()),
         help_heading = "Output"
     )]
     pub(crate) to_layout: Option<String>,
 
-    /// The name of the pre-tokenizer for GGUF, if it cannot be told from the tokenizer
+    /// Name of the GGUF pre-tokenizer, if the tokenizer does not identify it
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pre: Option<String>,
 
-    /// A type (f32, bf16, f16) for weights whose name matches; may be repeated, the first match
-    /// counts
+    /// Set the dtype (f32, bf16, f16) of weights matching RE
+    ///
+    /// Can be repeated; the first match wins.
     #[arg(long, value_name = "RE=TYPE", value_parser = parse_cast, help_heading = "Output")]
     cast: Vec<(Regex, DType)>,
 
-    /// Rename weights: what matches becomes TO, where $1 is the first group; may be repeated, rules
-    /// are applied one after the other
+    /// Rename weights: replace matches of RE with TO
+    ///
+    /// $1 is the first group. Can be repeated; rules are applied in order.
     #[arg(long, value_name = "RE=TO", value_parser = parse_rename, help_heading = "Output")]
     rename: Vec<(Regex, String)>,
 
@@ -151,11 +152,11 @@ pub(crate) struct OutputArgs {
     )]
     kv: Vec<(String, Value)>,
 
-    /// Leave out weights that cannot be read, such as arrays of text, and list them
+    /// Skip unreadable weights, such as arrays of text, and list them
     #[arg(long, help_heading = "Output")]
     skip_unreadable: bool,
 
-    /// The most data in one file of a directory, like 2GB [default: 5GB]
+    /// Maximum shard size, e.g. 2GB [default: 5GB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Output")]
     max_shard_size: Option<u64>,
 
@@ -173,7 +174,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The options as the library takes them.
+    /// Converts to library options.
     pub(crate) fn options(&self, output: &PathBuf) -> ConvertOptions {
         let mut options = ConvertOptions::new(output)
             .dtype(self.dtype.into())
@@ -211,7 +212,7 @@ impl OutputArgs {
 }
 
 impl OutputArgs {
-    /// Says which rules match nothing in the models; the notes are for the report, too.
+    /// Prints notes on rules that match nothing, and returns them for the report.
     pub(crate) fn unmatched(&self, models: &[Model]) -> Vec<String> {
         let weights: Vec<Weight> = models.iter().flat_map(Model::weights).collect();
         let mut unmatched = match self.dtype {
@@ -228,14 +229,14 @@ impl OutputArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum NamesArg {
-    /// `gguf` into a GGUF file from other formats, `hf` from GGUF into a directory, else `keep`; also
-    /// `keep` with --include, --exclude and --dtype keep
+    /// `gguf` from other formats to GGUF, `hf` from GGUF to a directory, otherwise `keep`. Always
+    /// `keep` with --include, --exclude or --dtype keep
     Auto,
-    /// As the model has them, and nothing that expects a model of that format loads the result
+    /// Unchanged names; loaders that expect the output format's names reject the result
     Keep,
-    /// A directory that Hugging Face's libraries load
+    /// Hugging Face names: a directory that Hugging Face libraries load
     Hf,
-    /// A GGUF file that llama.cpp runs
+    /// GGUF names: a file that llama.cpp runs
     Gguf,
 }
 
@@ -252,17 +253,17 @@ impl From<NamesArg> for Names {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Dtype {
-    /// As native; but `dequantize` follows the 16-bit type that the config names
+    /// Like native, but `dequantize` uses the 16-bit dtype named in the config
     Auto,
-    /// What is decoded in its own 16-bit type, or else bf16; plain tensors as they are
+    /// Decoded weights in their own 16-bit dtype, or bf16; plain tensors unchanged
     Native,
-    /// Single precision: every floating-point tensor, in `dequantize` what is decoded
+    /// Single precision for every floating-point tensor (in `dequantize`: decoded weights)
     F32,
-    /// bfloat16, for the same
+    /// bfloat16, for the same tensors as f32
     Bf16,
-    /// Half precision, for the same
+    /// Half precision, for the same tensors as f32
     F16,
-    /// Nothing is decoded: tensors as they are stored
+    /// Copy all tensors as stored, without decoding
     Keep,
 }
 
@@ -279,9 +280,9 @@ impl From<Dtype> for OutputType {
     }
 }
 
-/// `RE=type`, split at the last `=`: an expression may hold one.
+/// Parses `RE=type`. It is split at the last `=`, because an expression may contain one.
 fn parse_cast(text: &str) -> Result<(Regex, DType), String> {
-    let (expression, name) = text.rsplit_once('=').ok_or("there is no '='")?;
+    let (expression, name) = text.rsplit_once('=').ok_or("expected RE=TYPE")?;
     let dtype = match name.to_lowercase().as_str() {
         "f32" => DType::F32,
         "bf16" => DType::BF16,
@@ -289,16 +290,16 @@ fn parse_cast(text: &str) -> Result<(Regex, DType), String> {
         _ => {
             let near = did_you_mean(name, ["f32", "bf16", "f16"].into_iter());
             let near = near.map_or(String::new(), |near| format!("; {near}"));
-            return Err(format!("{name} is not f32, bf16 or f16{near}"));
+            return Err(format!("unknown type {name}: expected f32, bf16 or f16{near}"));
         }
     };
     Ok((Regex::new(expression).map_err(|e| e.to_string())?, dtype))
 }
 
-/// `key=type:value`.
+/// Parses `key=type:value`.
 fn parse_entry(text: &str) -> Result<(String, Value), String> {
-    let (key, rest) = text.split_once('=').ok_or("there is no '='")?;
-    let (kind, value) = rest.split_once(':').ok_or("there is no ':' after the type")?;
+    let (key, rest) = text.split_once('=').ok_or("expected KEY=TYPE:VALUE")?;
+    let (kind, value) = rest.split_once(':').ok_or("expected TYPE:VALUE after '='")?;
     if key.is_empty() {
         return Err("the key is empty".to_owned());
     }
@@ -307,9 +308,13 @@ fn parse_entry(text: &str) -> Result<(String, Value), String> {
         "i8" | "i16" | "i32" | "i64" => signed(kind, value)?,
         "f32" => Value::F32(value.parse().map_err(|_| no(value, kind))?),
         "f64" => Value::F64(value.parse().map_err(|_| no(value, kind))?),
-        "bool" => Value::Bool(value.parse().map_err(|_| no(value, "true or false"))?),
+        "bool" => Value::Bool(value.parse().map_err(|_| no(value, kind))?),
         "str" | "string" => Value::text(value),
-        _ => return Err(format!("{kind} is not u8 to u64, i8 to i64, f32, f64, bool or str")),
+        _ => {
+            return Err(format!(
+                "unknown type {kind}: expected u8 to u64, i8 to i64, f32, f64, bool or str"
+            ));
+        }
     };
     Ok((key.to_owned(), value))
 }
@@ -333,7 +338,7 @@ fn signed(kind: &str, value: &str) -> Result<Value, String> {
 }
 
 fn no(value: &str, kind: &str) -> String {
-    format!("{value} is not {kind}")
+    format!("{value} is not a valid {kind}")
 }
 
 #[cfg(test)]

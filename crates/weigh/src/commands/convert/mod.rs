@@ -1,4 +1,4 @@
-//! `weigh convert MODEL -o OUT`, and what `dequantize` and `quantize` have in common with it.
+//! `weigh convert MODEL -o OUT`, and the code it shares with `dequantize` and `quantize`.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -19,7 +19,7 @@ mod render;
 pub(crate) use args::{Convert, Dequantize, OutputArgs};
 pub(super) use render::plan_line;
 
-/// A verb that writes.
+/// A command that writes a model.
 #[derive(Clone, Copy)]
 pub(super) enum Verb<'a> {
     Convert,
@@ -27,7 +27,7 @@ pub(super) enum Verb<'a> {
     Quantize(&'a QuantizeOptions),
 }
 
-/// What is converted.
+/// The input of a conversion.
 enum Source {
     One(Model),
     /// The components of a pipeline.
@@ -44,7 +44,7 @@ impl Source {
 }
 
 impl Verb<'_> {
-    /// Opens a model by its name. Only a directory, or something that is no path, can be a pipeline.
+    /// Opens a model by its name. Only a directory or an address can be a pipeline.
     fn open(self, path: &Path, opener: &OpenOptions) -> Result<Source, Error> {
         if matches!(self, Self::Dequantize { .. })
             && (path.is_dir() || !path.exists())
@@ -78,23 +78,22 @@ pub(super) fn run(args: &Convert, verb: Verb<'_>) -> Outcome {
     match convert(args, verb, &stop) {
         Ok(done) => {
             let shown = show(args, verb, &done);
-            match is_right(&done) {
-                true => after_show(args, shown),
-                false => {
-                    let output = args.output.display().to_string();
-                    terminal::note(&format!(
-                        "{}: what was written is wrong and deleted",
-                        escaped(&output)
-                    ));
-                    after_write(shown, Outcome::Found)
-                }
+            if is_right(&done) {
+                after_show(args, shown)
+            } else {
+                let output = args.output.display().to_string();
+                terminal::note(&format!(
+                    "{}: verification failed; the output was deleted",
+                    escaped(&output)
+                ));
+                after_write(shown, Outcome::Found)
             }
         }
         Err(error) => failed(args, &error, stop.failed(&error)),
     }
 }
 
-/// The outcome after an error. Where standard output is the model, it is not mixed with JSON.
+/// The outcome after an error. If standard output carries the model, JSON goes to standard error.
 fn failed(args: &Convert, error: &Error, outcome: Outcome) -> Outcome {
     let (path, json) = (Some(args.model.as_path()), args.output_args.report.json.layout());
     let Some(layout) = json.filter(|_| is_stream(args)) else {
@@ -102,7 +101,7 @@ fn failed(args: &Convert, error: &Error, outcome: Outcome) -> Outcome {
     };
     let mut out = Vec::new();
     let written = Failure::new(path, error).write(&mut out, layout);
-    // Nothing is left to be done if standard error is closed.
+    // If standard error is closed, there is nowhere left to report to.
     let _ = written.and_then(|()| anstream::stderr().write_all(&out));
     outcome
 }
@@ -112,12 +111,11 @@ fn convert(args: &Convert, verb: Verb<'_>, stop: &Stop) -> Result<ConvertReport,
         standard_output::check("a model")?;
     }
     let opener = args.output_args.open.options();
-    let model = match stdin::is_meant(&args.model) {
-        true => {
-            refuse_own_input(&args.output)?;
-            Source::One(stdin::open(&opener)?)
-        }
-        false => verb.open(&args.model, &opener)?,
+    let model = if stdin::is_meant(&args.model) {
+        reject_own_input(&args.output)?;
+        Source::One(stdin::open(&opener)?)
+    } else {
+        verb.open(&args.model, &opener)?
     };
     stop.begin();
     let unmatched = args.output_args.unmatched(model.models());
@@ -136,13 +134,11 @@ fn convert(args: &Convert, verb: Verb<'_>, stop: &Stop) -> Result<ConvertReport,
     }
     let mut conversion = verb.plan(&model, &options)?;
     if args.verify && conversion.is_streamed() {
-        return Err(Error::usage("what goes into a stream cannot be read again to verify it")
-            .hint("write to a file, or run `weigh verify` on the result"));
+        return Err(Error::usage("cannot verify an output that is written to a stream")
+            .hint("write to a file, or run `weigh verify` afterwards"));
     }
-    let bar = match args.output_args.report.quiet || args.dry_run {
-        true => None,
-        false => progress::bar(&conversion),
-    };
+    let is_silent = args.output_args.report.quiet || args.dry_run;
+    let bar = if is_silent { None } else { progress::bar(&conversion) };
     if let Some(bar) = &bar {
         conversion = conversion.progress(progress::shown_on(bar));
     }
@@ -161,28 +157,28 @@ fn is_right(written: &ConvertReport) -> bool {
     written.verified.as_ref().is_none_or(|verified| verified.ok)
 }
 
-/// Whether the model goes to standard output, named as `-` or as `/dev/stdout`.
+/// Whether the model goes to standard output: `-` or `/dev/stdout`.
 fn is_stream(args: &Convert) -> bool {
     stdin::is_meant(&args.output) || sys::is_piped_to(&args.output)
 }
 
-/// An error if the output is the file that standard input reads: it has no name, so the library
-/// cannot tell.
-fn refuse_own_input(output: &Path) -> Result<(), Error> {
-    match stdin::is_file(output) {
-        false => Ok(()),
-        true => Err(Error::usage("is the file that standard input reads, and never overwritten")
+/// Rejects an output that is the file behind standard input. The library cannot check this, because
+/// standard input has no path.
+fn reject_own_input(output: &Path) -> Result<(), Error> {
+    if stdin::is_file(output) {
+        return Err(Error::usage("cannot overwrite the file that standard input reads")
             .in_file(output)
-            .hint("choose another name for the output")),
+            .hint("choose another output name"));
     }
+    Ok(())
 }
 
-/// The output exists even if the report could not be printed.
+/// The outcome after printing the report. The output is complete even if printing fails.
 fn after_show(args: &Convert, shown: io::Result<()>) -> Outcome {
     match shown {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe && !args.dry_run => {
             let what = format!(
-                "{} was written and is complete, but the report cannot be written to standard output",
+                "{} is complete, but the report cannot be written to standard output",
                 args.output.display()
             );
             terminal::report(&Error::io(error, &what));
@@ -197,7 +193,7 @@ fn show(args: &Convert, verb: Verb<'_>, done: &ConvertReport) -> io::Result<()> 
         return Ok(());
     }
     if is_stream(args) {
-        // Standard output is the model.
+        // Standard output carries the model.
         let mut out = Vec::new();
         write(&mut out, args, verb, done, None)?;
         return anstream::stderr().write_all(&out);
@@ -228,7 +224,7 @@ fn write(
     }
 }
 
-/// What can be done with the output: seeing that it is right.
+/// The command that verifies the output.
 fn next(args: &Convert, verb: Verb<'_>) -> Option<String> {
     let (is_kept, has_name) = (args.output.is_file() || args.output.is_dir(), args.model.exists());
     let is_dequantized = matches!(verb, Verb::Dequantize { .. });

@@ -1,4 +1,4 @@
-//! Every tensor and every key that a conversion would write.
+//! The tensors and metadata keys that a conversion would write.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::render::units::{bytes, grouped};
 use crate::render::wrap::wrapped;
 use crate::render::{LABEL, Page};
 
-/// Characters of a value.
+/// Longest value shown, in characters.
 const MOST_TEXT: usize = 60;
 
 pub(super) fn write(out: &mut dyn Write, page: &Page, plan: &PlanReport) -> io::Result<()> {
@@ -41,7 +41,7 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, plan: &PlanReport) -> io::
     keys(out, page, plan)
 }
 
-/// `key: type = value` lines.
+/// Writes metadata as `key: type = value` lines.
 fn keys(out: &mut dyn Write, page: &Page, plan: &PlanReport) -> io::Result<()> {
     if plan.metadata.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The report on a conversion, or on its plan.
+//! The report on a conversion or its plan.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::render::units::{bytes, bytes_exactly, count, duration, grouped, plura
 use crate::render::wrap::wrapped;
 use crate::render::{ALARM, LABEL, Page, TITLE};
 
-/// Writes the report on a conversion, or the plan of one.
+/// Writes the report on a conversion or its plan.
 pub(super) fn write(
     out: &mut dyn Write,
     page: &Page,
@@ -25,7 +25,7 @@ pub(super) fn write(
     }
     if let Some(values @ 1..) = report.overflowed {
         let values = plural(values, "finite value");
-        writeln!(out, "  {ALARM}{values} became infinite{ALARM:#}\n")?;
+        writeln!(out, "  {ALARM}{values} overflowed to infinity{ALARM:#}\n")?;
     }
     labelled(out, page, &facts(page, report, dry_run))?;
     writeln!(out)?;
@@ -33,7 +33,7 @@ pub(super) fn write(
         Some(cost) => write_cost(out, page, cost)?,
         None => table(out, page, &report.conversions)?,
     }
-    // What is translated is worth seeing; other plans hold the names of the source.
+    // A plan with metadata renames weights; other plans repeat the source's names.
     if let Some(plan) =
         report.plan.as_ref().filter(|plan| page.verbose || !plan.metadata.is_empty())
     {
@@ -48,10 +48,10 @@ pub(super) fn write(
     not_carried(out, page, &report.not_carried)
 }
 
-/// The plan in one line.
+/// Summarizes the plan in one line.
 pub(in crate::commands) fn plan_line(report: &ConvertReport) -> String {
     format!(
-        "{} to read, {} to write, {}, {} of memory besides headers",
+        "{} to read, {} to write, {}, {} of memory plus headers",
         bytes(report.read_bytes),
         bytes(report.write_bytes),
         plural(report.threads, "thread"),
@@ -62,17 +62,15 @@ pub(in crate::commands) fn plan_line(report: &ConvertReport) -> String {
 fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static str, String)> {
     let (kept, own): (Vec<_>, Vec<_>) = report.files.iter().partition(|file| file.kept);
     let tensors = own.iter().map(|file| file.tensors).sum();
-    let (written, read) = match dry_run {
-        true => ("would write", "would read"),
-        false => ("written", "read"),
-    };
+    let (written, read) = if dry_run { ("would write", "would read") } else { ("written", "read") };
     let mut facts = vec![
         (written, format!("{}, {}", plural(tensors, "tensor"), bytes_exactly(report.write_bytes))),
         (read, bytes_exactly(report.read_bytes)),
     ];
     if !kept.is_empty() {
         let (files, kept) = (plural(kept.len() as u64, "file"), kept.iter().map(|file| file.bytes));
-        facts.push(("kept", format!("{files}, {}, of an earlier run", bytes_exactly(kept.sum()))));
+        facts
+            .push(("kept", format!("{files}, {}, from an earlier run", bytes_exactly(kept.sum()))));
     }
     match report.seconds {
         Some(seconds) => {
@@ -83,7 +81,7 @@ fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static st
         }
         None => {
             let (threads, memory) = (plural(report.threads, "thread"), bytes(report.tile_memory));
-            facts.push(("would take", format!("{threads}, {memory} of memory besides headers")));
+            facts.push(("would take", format!("{threads}, {memory} of memory plus headers")));
         }
     }
     for decoded in report.decoded_as.iter().take(page.shown(report.decoded_as.len())) {
@@ -92,31 +90,31 @@ fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static st
         facts.push(("decoded to", format!("{of}{}, {}", decoded.dtype, escaped(&decoded.reason))));
     }
     if !report.made.is_empty() {
-        facts.push(("beside it", listed(page, &report.made)));
+        facts.push(("also written", listed(page, &report.made)));
     }
     if !report.copied.is_empty() {
         let label = if dry_run { "would copy" } else { "copied" };
         facts.push((label, plural(report.copied.len() as u64, "other file")));
     }
     for tied in report.tied.iter().take(page.shown(report.tied.len())) {
-        facts.push(("tied", format!("{} is {}", escaped(&tied.name), escaped(&tied.to))));
+        facts.push(("tied", format!("{} to {}", escaped(&tied.name), escaped(&tied.to))));
     }
     if !report.metadata_left_out.is_empty() {
-        facts.push(("left out", left_out(page, &report.metadata_left_out)));
+        facts.push(("dropped", left_out(page, &report.metadata_left_out)));
     }
     facts
 }
 
-/// Configs that describe the new weights, with what is different in them.
+/// Lists rewritten configs with their changes.
 fn rewritten(out: &mut dyn Write, page: &Page, files: &[RewrittenFile]) -> io::Result<()> {
     let described = |file: &RewrittenFile| {
         let mut parts = Vec::new();
         if !file.removed.is_empty() {
-            parts.push(format!("without {}", file.removed.join(", ")));
+            parts.push(format!("removed {}", file.removed.join(", ")));
         }
         parts.extend(file.changed.iter().map(|new| match &new.from {
-            Some(from) => format!("{} {} instead of {from}", new.key, new.to),
-            None => format!("with {}", new.key),
+            Some(from) => format!("changed {} from {from} to {}", new.key, new.to),
+            None => format!("added {}", new.key),
         }));
         (file.name.clone(), parts.join("; "))
     };
@@ -130,7 +128,7 @@ fn left_out(page: &Page, keys: &[String]) -> String {
     format!("metadata {}", listed(page, keys))
 }
 
-/// Names with commas, as many as are shown.
+/// Joins the names that are shown, and counts the others.
 fn listed(page: &Page, names: &[String]) -> String {
     let shown = page.shown(names.len());
     let some: Vec<_> = names[..shown].iter().map(|name| escaped(name)).collect();
@@ -141,12 +139,12 @@ fn listed(page: &Page, names: &[String]) -> String {
     format!("{}{more}", some.join(", "))
 }
 
-/// What the model does not tell, and whoever loads the output takes for granted.
+/// Lists the settings that the GGUF file does not store, so that the loader's defaults apply.
 fn not_carried(out: &mut dyn Write, page: &Page, keys: &[String]) -> io::Result<()> {
     if keys.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n  {LABEL}not told by the model, and left to whoever loads it{LABEL:#}")?;
+    writeln!(out, "\n  {LABEL}not stored in the GGUF file; the loader's defaults apply{LABEL:#}")?;
     write!(out, "    ")?;
     wrapped(out, page.width, 4, 4, &listed(page, keys))
 }

@@ -1,4 +1,4 @@
-//! The arguments for comparing two models.
+//! The arguments of `diff`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,70 +8,72 @@ use weighbridge::ops::{DiffOptions, FailOver, Metric, Values};
 use weighbridge::{Error, Model, Weight};
 
 use super::headline::Counts;
-use crate::args::{Open, Report, Select, Unmatched, Work, parse_rename};
+use crate::args::{
+    Open, Report, STORED_MODEL, Select, Unmatched, Work, parse_rename, stored_model_help,
+};
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: weigh diff original/ converted/")]
 pub(crate) struct Diff {
-    /// A file, a directory, or a name in a local store
-    ///
-    /// An index of shards stands for all of them, and so does any part of a split file.
-    #[arg(value_name = "A")]
+    #[arg(value_name = "A", help = STORED_MODEL, long_help = stored_model_help())]
     pub(crate) a: PathBuf,
 
-    /// The model to compare it with, in any format
+    /// Model to compare with, in any format
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
 
-    /// Which values are compared
+    /// Which values to compare
     #[arg(long, value_enum, default_value_t = Look::Differing, value_name = "WHICH")]
     values: Look,
 
-    /// Count everything that is not identical
+    /// Fail unless all weights are identical
     #[arg(long, conflicts_with = "fail_over")]
     exact: bool,
 
-    /// Judge by figures, like 'cosine<0.999,max_abs>0.01'
+    /// Fail on thresholds, e.g. 'cosine<0.999,max_abs>0.01'
     ///
-    /// Any one condition is enough for a difference. Without it, weights that are `changed` count.
+    /// A weight differs if any condition holds. By default, weights with status `changed` differ.
     #[arg(long, value_name = "RULE")]
     fail_over: Option<FailOver>,
 
-    /// Quantize the original once more and compare the errors
+    /// Quantize the original again and compare the errors
     ///
-    /// Where one side is stored in a type that can be encoded and the other is its original: whether
-    /// the stored bytes are those that the type's own quantizer makes, without importance, and if
-    /// not, how many times its error they have.
+    /// For weights that one side stores in a type with an encoder and the other side in full
+    /// precision. Reports whether the stored bytes are those of the type's own quantizer without an
+    /// importance matrix. If not, reports the ratio of the errors.
     #[arg(long, help_heading = "Weights")]
     reencode: bool,
 
-    /// Sort the table by a figure, the worst first
+    /// Sort the table by a metric, worst first
     ///
-    /// cosine, max_abs, mean_abs, rmse, relative, snr_db or ulp_max. Without it, by status, then by
-    /// relative.
+    /// One of cosine, max_abs, mean_abs, rmse, relative, snr_db, ulp_max. By default, the table is
+    /// sorted by status, then by relative.
     #[arg(long, value_name = "FIGURE")]
     pub(crate) sort: Option<Metric>,
 
     /// Show at most N lines of each list [default: 20]
     ///
-    /// All with --verbose.
+    /// --verbose shows all lines.
     #[arg(long, value_name = "N", conflicts_with = "verbose")]
     pub(crate) limit: Option<usize>,
 
-    /// A file that pairs names of A with names of B: lines `a = b`, or a JSON object
+    /// File that maps names of A to names of B
+    ///
+    /// Contains lines `a = b`, or one JSON object.
     #[arg(long, value_name = "FILE", help_heading = "Weights")]
     map: Option<PathBuf>,
 
-    /// Rename weights of A: what matches becomes TO, where $1 is the first group; may be repeated,
-    /// rules are applied one after the other
+    /// Rename weights of A: replace matches of RE with TO
+    ///
+    /// $1 is the first group. Can be repeated; rules are applied in order.
     #[arg(long, value_name = "RE=TO", value_parser = parse_rename, help_heading = "Weights")]
     rename: Vec<(Regex, String)>,
 
-    /// Transpose matrices of B whose name, in A or B, matches; may be repeated
+    /// Transpose matrices of B whose name in A or B matches RE; can be repeated
     #[arg(long, value_name = "RE", help_heading = "Weights")]
     transpose: Vec<Regex>,
 
-    /// Leave out weights that cannot be read, such as arrays of text, and list them
+    /// Skip unreadable weights, such as arrays of text, and list them
     #[arg(long, help_heading = "Weights")]
     skip_unreadable: bool,
 
@@ -90,11 +92,11 @@ pub(crate) struct Diff {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Look {
-    /// None: names, shapes, types and metadata only
+    /// No values: compare names, shapes, types and metadata
     None,
-    /// Those that can differ: equal bytes are not decoded if everything else is equal too
+    /// Values that can differ: identically stored weights are not decoded
     Differing,
-    /// All, with the figures of each weight
+    /// All values, with metrics for each weight
     All,
 }
 
@@ -109,7 +111,7 @@ impl From<Look> for Values {
 }
 
 impl Diff {
-    /// What counts as a difference.
+    /// The rule that decides what counts as a difference.
     pub(super) fn counts(&self) -> Counts {
         match (self.exact, &self.fail_over) {
             (true, _) => Counts::Exact,
@@ -118,7 +120,7 @@ impl Diff {
         }
     }
 
-    /// Says which rules match nothing in the models; the notes are for the report, too.
+    /// Prints notes on rules that match nothing, and returns them for the report.
     pub(super) fn unmatched(&self, a: &Model, b: &Model) -> Vec<String> {
         let weights: Vec<Weight> = a.weights().chain(b.weights()).collect();
         let (of_a, _) = weights.split_at(a.weights().len());
@@ -133,7 +135,7 @@ impl Diff {
         self.report.say(notes)
     }
 
-    /// The options as the library takes them.
+    /// Converts to library options.
     pub(crate) fn options(&self) -> Result<DiffOptions, Error> {
         let transpose = self.transpose.clone();
         let mut options = DiffOptions::default()
@@ -165,11 +167,11 @@ fn read_map(path: &Path) -> Result<Vec<(String, String)>, Error> {
 
 fn parse_map(text: &str) -> Result<Vec<(String, String)>, String> {
     if text.trim_start().starts_with('{') {
-        let names: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_str(text).map_err(|error| format!("is not a JSON object: {error}"))?;
+        let names: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)
+            .map_err(|error| format!("not a valid JSON object: {error}"))?;
         let pair = |(a, b): (String, serde_json::Value)| match b {
             serde_json::Value::String(b) => Ok((a, b)),
-            other => Err(format!("the name for {a} is {other}, not a string")),
+            other => Err(format!("the name for {a} is {other}, expected a string")),
         };
         return names.into_iter().map(pair).collect();
     }
@@ -179,7 +181,7 @@ fn parse_map(text: &str) -> Result<Vec<(String, String)>, String> {
         Some((a, b)) if !a.trim().is_empty() && !b.trim().is_empty() => {
             Ok((a.trim().to_owned(), b.trim().to_owned()))
         }
-        _ => Err(format!("line {number} does not look like `name = name`")),
+        _ => Err(format!("line {number}: expected `name = name`")),
     };
     lines.map(pair).collect()
 }
@@ -193,11 +195,11 @@ mod tests {
         let wanted = vec![("a.b".to_owned(), "c".to_owned()), ("d".to_owned(), "e f".to_owned())];
         assert_eq!(parse_map("# names\n\na.b = c\n d=e f \n"), Ok(wanted.clone()));
         assert_eq!(parse_map("{\"a.b\": \"c\", \"d\": \"e f\"}"), Ok(wanted));
+        assert_eq!(parse_map("a = b\nc\n"), Err("line 2: expected `name = name`".to_owned()));
         assert_eq!(
-            parse_map("a = b\nc\n"),
-            Err("line 2 does not look like `name = name`".to_owned())
+            parse_map("{\"a\": 1}"),
+            Err("the name for a is 1, expected a string".to_owned())
         );
-        assert_eq!(parse_map("{\"a\": 1}"), Err("the name for a is 1, not a string".to_owned()));
-        assert!(parse_map("{\"a\"").unwrap_err().starts_with("is not a JSON object"));
+        assert!(parse_map("{\"a\"").unwrap_err().starts_with("not a valid JSON object"));
     }
 }

@@ -1,4 +1,4 @@
-//! What changed in single weights: how much, where, and what it looks like.
+//! The changes in single weights: extent, places and cause.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use weighbridge::ops::{DiffPlace, DiffTensor};
 use super::render::named;
 use crate::render::units::{grouped, plural};
 
-/// Writes a line on a changed weight, and one for each of the first places.
+/// Writes a line on a changed weight, then a line for each of its first places.
 pub(super) fn write(out: &mut dyn Write, tensor: &DiffTensor, places: usize) -> io::Result<()> {
     let said = [&tensor.change, &tensor.message].map(|said| said.as_deref().map(escaped));
     let said = said.into_iter().flatten().map(Cow::into_owned);
@@ -54,7 +54,7 @@ fn placed(place: &DiffPlace, of: &DiffTensor) -> String {
     format!("{:?}: {a} in A, {b} in B{far}", place.index)
 }
 
-/// What a number that is not finite is, as far as the counts of its side tell.
+/// Names a non-finite value, as precisely as the counts of its side allow.
 fn not_finite(nan: Option<u64>, infinite: Option<u64>) -> &'static str {
     match (nan, infinite) {
         (Some(1..), Some(0)) => "NaN",
@@ -63,7 +63,7 @@ fn not_finite(nan: Option<u64>, infinite: Option<u64>) -> &'static str {
     }
 }
 
-/// With as many digits as tell it from its neighbours.
+/// Formats a number with as many digits as distinguish it from its neighbours.
 #[allow(clippy::cast_possible_truncation)] // Only where nothing is lost.
 fn number(value: f64) -> String {
     let is_single = f64::from(value as f32) == value;

@@ -1,4 +1,4 @@
-//! The cost of storing weights in another way: bits and noise by kind of weight.
+//! The cost of a change of storage: bits and noise by kind of storage.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use weighbridge::ops::{DiffReport, DiffTensor, Status};
 use super::render::kind;
 use crate::render::units::plural;
 
-/// Weights that went from one kind of storage to another.
+/// Weights that changed from one kind of storage to another.
 struct Group {
     kinds: [String; 2],
     weights: u64,
@@ -18,10 +18,10 @@ struct Group {
     lowest: f64,
 }
 
-/// Writes a line for each kind that lost anything, the most noise first.
+/// Writes a line for each lossy change of storage, most noise first.
 pub(super) fn write(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
     let mut groups: Vec<Group> = Vec::new();
-    // A change is not a cost of storage.
+    // Changed values are not a cost of storage.
     for tensor in report.tensors.iter().filter(|tensor| tensor.status != Status::Changed) {
         add(&mut groups, tensor);
     }
@@ -46,7 +46,7 @@ impl Group {
     }
 }
 
-/// Adds a weight whose sides are stored differently, and differ.
+/// Adds a weight whose sides differ in storage and in values.
 #[allow(clippy::cast_precision_loss)] // Sizes for people.
 fn add(groups: &mut Vec<Group>, tensor: &DiffTensor) {
     let kinds =

@@ -1,4 +1,4 @@
-//! The first line of a comparison: what it amounts to, in the words of the table below it.
+//! The first line of a comparison: the verdict, in the words of the table below it.
 
 use std::io::{self, Write};
 
@@ -8,17 +8,17 @@ use super::render::{joined, kind};
 use crate::render::ALARM;
 use crate::render::units::{grouped, plural};
 
-/// More kinds of storage than this are not named.
+/// Most kinds of storage that are named.
 const KINDS: usize = 3;
 
-/// What counts as a difference.
+/// The rule that decides what counts as a difference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counts {
-    /// What changed.
+    /// Weights with status `changed`.
     Changed,
-    /// Everything that is not identical.
+    /// Weights that are not identical.
     Exact,
-    /// What is beyond the figures of a rule.
+    /// Weights outside the thresholds of `--fail-over`.
     Rule,
 }
 
@@ -26,12 +26,11 @@ pub(super) enum Counts {
 pub(super) fn write(out: &mut dyn Write, report: &DiffReport, counts: Counts) -> io::Result<()> {
     let all = report.tensors.len() as u64;
     if report.ok && all > 0 && report.summary.identical == all {
-        let every = if all == 1 { "the only" } else { "all" };
-        let weights = if all == 1 { "weight".to_owned() } else { plural(all, "weight") };
-        return writeln!(out, "identical: {every} {weights}");
+        let every = if all == 1 { "" } else { "all " };
+        return writeln!(out, "identical: {every}{}", plural(all, "weight"));
     }
     if all + report.summary.missing == 0 {
-        return writeln!(out, "nothing to compare: there are no weights");
+        return writeln!(out, "nothing to compare: no weights");
     }
     let lead = Lead::of(report, counts);
     let rest = tally(report, lead.status);
@@ -50,10 +49,10 @@ pub(super) fn write(out: &mut dyn Write, report: &DiffReport, counts: Counts) ->
     }
 }
 
-/// What comes first.
+/// The verdict.
 struct Lead {
     word: &'static str,
-    /// How many weights it is about; `None` where it is about the whole model.
+    /// Number of weights it applies to; `None` for the whole model.
     count: Option<u64>,
     /// The status that it covers.
     status: Option<Status>,
@@ -65,18 +64,18 @@ impl Lead {
         let summary = &report.summary;
         let told = |word, count, status| Self { word, count: Some(count), status, is_alarm: true };
         let plain = |word, is_alarm| Self { word, count: None, status: None, is_alarm };
-        // Those of another shape count whatever the rule is.
+        // Weights of different shape fail under every rule.
         let beyond = summary.failed - summary.shape_mismatch;
         let has_values = summary.compared > 0;
         match counts {
-            Counts::Rule if beyond > 0 => told("beyond the bounds", beyond, None),
+            Counts::Rule if beyond > 0 => told("outside the thresholds", beyond, None),
             Counts::Exact if beyond > 0 => told("not identical", beyond, None),
             Counts::Changed if summary.changed > 0 => {
                 told("changed", summary.changed, Some(Status::Changed))
             }
-            _ if !report.ok => plain("not the same", true),
-            _ if summary.undecoded > 0 => plain("not all compared", true),
-            Counts::Rule if has_values => plain("within the bounds", false),
+            _ if !report.ok => plain("different", true),
+            _ if summary.undecoded > 0 => plain("incomplete comparison", true),
+            Counts::Rule if has_values => plain("within the thresholds", false),
             _ if summary.unjudged > 0 => {
                 told("no verdict", summary.unjudged, Some(Status::Unjudged))
             }
@@ -86,7 +85,7 @@ impl Lead {
     }
 }
 
-/// How many weights have each status, but for the one that is covered already.
+/// Counts weights by status, except the status in the verdict.
 fn tally(report: &DiffReport, told: Option<Status>) -> Vec<String> {
     let summary = &report.summary;
     let within = within(&report.tensors);
@@ -96,10 +95,10 @@ fn tally(report: &DiffReport, told: Option<Status>) -> Vec<String> {
         (summary.equal_after_rounding, "equal after rounding", Status::EqualAfterRounding),
         (summary.within_precision, &*within, Status::WithinPrecision),
         (summary.changed, "changed", Status::Changed),
-        (summary.unjudged, "without a verdict", Status::Unjudged),
-        (summary.shape_mismatch, "of another shape", Status::Shape),
+        (summary.unjudged, "no verdict", Status::Unjudged),
+        (summary.shape_mismatch, "with different shapes", Status::Shape),
         (summary.undecoded, "not decoded", Status::Undecoded),
-        (report.tensors.len() as u64 - compared, "not compared by value", Status::Uncompared),
+        (report.tensors.len() as u64 - compared, "with values not compared", Status::Uncompared),
     ];
     let kinds = kinds.into_iter().filter(|(_, _, status)| Some(*status) != told);
     kinds
@@ -110,7 +109,7 @@ fn tally(report: &DiffReport, told: Option<Status>) -> Vec<String> {
         .collect()
 }
 
-/// `within Q4_K's precision`.
+/// `within Q4_K precision`.
 fn within(tensors: &[DiffTensor]) -> String {
     let mut kinds: Vec<String> = Vec::new();
     for tensor in tensors.iter().filter(|tensor| tensor.status == Status::WithinPrecision) {
@@ -120,13 +119,13 @@ fn within(tensors: &[DiffTensor]) -> String {
         }
     }
     match &kinds[..] {
-        [kind] if !kind.contains(' ') => format!("within {kind}'s precision"),
+        [kind] if !kind.contains(' ') => format!("within {kind} precision"),
         kinds if kinds.len() <= KINDS => format!("within the precision of {}", joined(kinds)),
-        _ => "within the precision of their storage".to_owned(),
+        _ => "within the precision of their types".to_owned(),
     }
 }
 
-/// How the side that holds less is stored: it has fewer bits, or as many bits and fewer digits.
+/// The storage of the less precise side: fewer bits, or equal bits and a shorter mantissa.
 fn lossier(tensor: &DiffTensor) -> String {
     let a = kind(tensor.scheme_a, &tensor.variant_a);
     let b = kind(tensor.scheme_b, &tensor.variant_b);

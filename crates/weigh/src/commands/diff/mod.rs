@@ -33,7 +33,7 @@ pub(super) fn run(args: &Diff) -> Outcome {
     }
 }
 
-/// A weight that could not be compared is worse than a difference: it may be anything.
+/// The outcome. A weight that cannot be compared is an error, which is worse than a difference.
 fn outcome(report: &DiffReport) -> Outcome {
     match (report.summary.undecoded, report.ok) {
         (1.., _) => Outcome::Failed,
@@ -42,7 +42,7 @@ fn outcome(report: &DiffReport) -> Outcome {
     }
 }
 
-/// Compares the models; with an error comes the one that it is about, if it is about one alone.
+/// Compares the models. An error comes with the path of its model, if it concerns only one.
 fn diff<'a>(args: &'a Diff, stop: &Stop) -> Result<DiffReport, (Error, Option<&'a Path>)> {
     let of_both = |error| (error, None);
     let mut options = args.options().map_err(of_both)?.cancel(stop.asked.clone());
@@ -69,13 +69,11 @@ fn diff<'a>(args: &'a Diff, stop: &Stop) -> Result<DiffReport, (Error, Option<&'
 }
 
 fn opened(opener: &OpenOptions, path: &Path) -> Result<Model, Error> {
-    match stdin::is_meant(path) {
-        false => opener.open(path),
-        true => Err(Error::usage(
-            "a comparison reads both models out of order, which standard input does not allow",
-        )
-        .hint("write it to a file first")),
+    if stdin::is_meant(path) {
+        return Err(Error::usage("cannot compare standard input: `diff` needs random access")
+            .hint("write it to a file first"));
     }
+    opener.open(path)
 }
 
 fn show(args: &Diff, report: &DiffReport) -> io::Result<()> {

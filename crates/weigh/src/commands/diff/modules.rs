@@ -1,4 +1,4 @@
-//! Many weights that changed, by what they are in the model: kinds of module, and layers.
+//! A summary of many changed weights by kind of module and by layer.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,13 +11,13 @@ use crate::render::Page;
 use crate::render::table::{Side, Table};
 use crate::render::units::grouped;
 
-/// Fewer changed weights are listed one by one.
+/// Fewest changed weights that are summarized.
 const MANY: u64 = 8;
 
-/// Layers that are named.
+/// Number of layers that are named.
 const LAYERS: usize = 3;
 
-/// Weights of a kind, or of a layer.
+/// The weights of a kind or of a layer.
 #[derive(Default)]
 struct Group {
     weights: u64,
@@ -25,7 +25,7 @@ struct Group {
     layers: Vec<u64>,
     signal: f64,
     noise: f64,
-    /// The weight that changed most, as a share of itself, and its layer.
+    /// The largest relative change and its layer.
     largest: Option<(f64, Option<u64>)>,
 }
 
@@ -38,7 +38,7 @@ impl Group {
         }
         self.changed += 1;
         self.layers.extend(layer);
-        // A weight that was zero changed by more than any share.
+        // A weight that was zero has an infinite relative change.
         let relative = tensor.relative.unwrap_or(f64::INFINITY);
         if self.largest.is_none_or(|(largest, _)| relative > largest) {
             self.largest = Some((relative, layer));
@@ -59,15 +59,15 @@ impl Group {
     }
 }
 
-/// Changed weights by what they are.
+/// Changed weights by kind and by layer.
 pub(super) struct Modules {
     kinds: Vec<(String, Group)>,
-    /// `None` where several stacks number their layers alike.
+    /// `None` if several stacks use the same layer numbers.
     layers: Option<Vec<(u64, Group)>>,
 }
 
 impl Modules {
-    /// Sums up, if many weights changed and there are fewer kinds of them.
+    /// Summarizes if many weights changed and they are of fewer kinds.
     pub(super) fn of(tensors: &[DiffTensor]) -> Option<Self> {
         let (mut kinds, mut layers) = (BTreeMap::new(), BTreeMap::new());
         let is_one_stack = is_one_stack(tensors);
@@ -89,7 +89,7 @@ impl Modules {
         (changed >= MANY && is_shorter).then_some(Self { kinds, layers })
     }
 
-    /// Writes a line for each kind of module and one on the layers, the largest change first.
+    /// Writes a line for each kind of module and one on the layers, largest change first.
     pub(super) fn write(&self, out: &mut dyn Write, page: &Page, limit: usize) -> io::Result<()> {
         table(out, page, &self.kinds[..self.kinds.len().min(limit)])?;
         if let Some(more) = self.kinds.len().checked_sub(limit).filter(|more| *more > 0) {
@@ -99,7 +99,7 @@ impl Modules {
     }
 }
 
-/// Groups in which anything changed, the largest change first.
+/// The groups with changes, largest change first.
 fn sorted<K: Ord>(groups: BTreeMap<K, Group>, by: fn(&Group) -> f64) -> Vec<(K, Group)> {
     let mut all: Vec<_> = groups.into_iter().filter(|(_, group)| group.changed > 0).collect();
     all.sort_by(|(_, a), (_, b)| by(b).total_cmp(&by(a)));
@@ -118,9 +118,10 @@ fn table(out: &mut dyn Write, page: &Page, kinds: &[(String, Group)]) -> io::Res
     .dropping(&["weights", "layers"]);
     for (kind, group) in kinds {
         let layer = group.largest.and_then(|(_, layer)| layer);
-        let weights = match group.changed == group.weights {
-            true => grouped(group.changed),
-            false => format!("{} of {}", grouped(group.changed), grouped(group.weights)),
+        let weights = if group.changed == group.weights {
+            grouped(group.changed)
+        } else {
+            format!("{} of {}", grouped(group.changed), grouped(group.weights))
         };
         table.row([
             escaped(kind).into_owned(),
@@ -165,9 +166,8 @@ fn ranges(layers: &[u64]) -> String {
         }
     }
     const SHOWN: usize = 4;
-    let shown = |&(first, last): &(u64, u64)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let shown = |&(first, last): &(u64, u64)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
     };
     let mut text: Vec<String> = ranges.iter().take(SHOWN).map(shown).collect();
     if ranges.len() > SHOWN {
@@ -176,14 +176,14 @@ fn ranges(layers: &[u64]) -> String {
     text.join(", ")
 }
 
-/// What a name says: a stack of layers, the layer, and the module in it.
+/// The parts of a weight's name: the stack of layers, the layer, and the module in it.
 struct Parts {
     stack: String,
     layer: Option<u64>,
     module: String,
 }
 
-/// The first number in a name is the layer; others are experts and the like.
+/// Splits a name. The first number is the layer; others are experts or similar.
 fn parts(name: &str) -> Parts {
     let name = name.strip_suffix(".weight").unwrap_or(name);
     let words: Vec<&str> = name.split('.').collect();

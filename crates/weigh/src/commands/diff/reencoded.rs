@@ -1,5 +1,5 @@
-//! Originals that were encoded once more: whether that gives what is stored, and if not, how far the
-//! stored numbers are from the original, against those that the encoder makes.
+//! The result of `--reencode`: whether encoding the original again gives the stored bytes. If not,
+//! the error of the stored bytes relative to that of the encoder.
 
 use std::cmp::Ordering;
 use std::io::{self, Write};
@@ -9,14 +9,11 @@ use weighbridge::ops::{DiffReport, DiffTensor, Reencoded};
 use super::render::named;
 use crate::render::units::{grouped, plural};
 
-/// Writes a line on all weights, and one on each that has other bytes, the worst first.
+/// Writes a summary line, then a line for each weight with different bytes, worst first.
 pub(super) fn write(out: &mut dyn Write, report: &DiffReport, limit: usize) -> io::Result<()> {
     let Some(summary) = &report.summary.reencoded else { return Ok(()) };
     if summary.compared == 0 {
-        return writeln!(
-            out,
-            "  re-encoded: no weight, as none has both an original and an encoder"
-        );
+        return writeln!(out, "  re-encoded: 0 weights; none has both an original and an encoder");
     }
     let all = || report.tensors.iter().filter_map(|one| Some((one, one.reencoded.as_ref()?)));
     let mut others: Vec<_> = all().filter(|(_, one)| one.identical_blocks < one.blocks).collect();
@@ -24,9 +21,9 @@ pub(super) fn write(out: &mut dyn Write, report: &DiffReport, limit: usize) -> i
     let (same, compared) = (grouped(summary.same_bytes), plural(summary.compared, "weight"));
     let have = if summary.compared == 1 { "has" } else { "have" };
     let maker = maker(all());
-    write!(out, "  re-encoded: {same} of {compared} {have} the bytes that {maker} makes")?;
+    write!(out, "  re-encoded: {same} of {compared} {have} the bytes of {maker}")?;
     match others.first().and_then(|(_, one)| one.error_ratio) {
-        Some(ratio) => writeln!(out, "; at worst {} of its error", times(ratio))?,
+        Some(ratio) => writeln!(out, "; at worst {} its error", times(ratio))?,
         None => writeln!(out)?,
     }
     for (tensor, one) in others.iter().take(limit) {
@@ -34,17 +31,17 @@ pub(super) fn write(out: &mut dyn Write, report: &DiffReport, limit: usize) -> i
     }
     match others.len().saturating_sub(limit) {
         0 => Ok(()),
-        more => writeln!(out, "  and {} more with other bytes", grouped(more as u64)),
+        more => writeln!(out, "  and {} more with different bytes", grouped(more as u64)),
     }
 }
 
-/// The largest error first; what has none that is known, last.
+/// Largest error first; unknown errors last.
 fn by_ratio(a: &Reencoded, b: &Reencoded) -> Ordering {
     let ratio = |one: &Reencoded| one.error_ratio.unwrap_or(f64::NEG_INFINITY);
     ratio(b).total_cmp(&ratio(a))
 }
 
-/// Whose quantizer it is, by the scheme of the stored sides.
+/// The name of the quantizer, from the scheme of the stored sides.
 fn maker<'r>(mut all: impl Iterator<Item = (&'r DiffTensor, &'r Reencoded)>) -> String {
     let scheme = |(tensor, one): (&'r DiffTensor, &'r Reencoded)| match one.side {
         "a" => tensor.scheme_a,
@@ -63,13 +60,13 @@ fn write_one(out: &mut dyn Write, tensor: &DiffTensor, one: &Reencoded) -> io::R
     match one.error_ratio {
         Some(ratio) => {
             let times = times(ratio);
-            writeln!(out, "  {name}: {others} of {blocks} are others, {times} of {encoder}'s error")
+            writeln!(out, "  {name}: {others} of {blocks} differ, {times} the error of {encoder}")
         }
-        None => writeln!(out, "  {name}: {others} of {blocks} are others than {encoder} gives"),
+        None => writeln!(out, "  {name}: {others} of {blocks} differ from {encoder}"),
     }
 }
 
-/// `1.31x`. Other bytes are not said to have the same error if theirs is larger or smaller.
+/// `1.31x`. A ratio that rounds to 1 is marked as larger or smaller.
 fn times(ratio: f64) -> String {
     let rounded = format!("{ratio:.2}x");
     match (rounded.as_str(), ratio) {

@@ -1,4 +1,4 @@
-//! The report on a comparison: what differs, the worst first, and figures of the whole model.
+//! The report on a comparison: differences, worst first, and metrics of the whole model.
 
 use std::cmp::Ordering;
 use std::io::{self, Write};
@@ -15,16 +15,16 @@ use crate::render::table::{Side, Table};
 use crate::render::units::{grouped, plural};
 use crate::render::wrap::Folded;
 
-/// Lines of a list, unless --limit says otherwise.
+/// Default of `--limit`.
 const LINES: usize = 20;
 
-/// Lines of a list of weights that are summed up already.
+/// Lines of a list of weights below a summary.
 const FEW: usize = 5;
 
-/// Places that are shown of a changed weight.
+/// Places shown of a changed weight.
 const PLACES: usize = 3;
 
-/// How a comparison is shown.
+/// Display options of a comparison.
 pub(super) struct Shown {
     pub(super) counts: Counts,
     pub(super) sort: Option<Metric>,
@@ -60,7 +60,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Pairs that are not the same, the worst first; if they are many, a summary by kind before that.
+/// Lists differing weights, worst first. Many of them are summarized by kind first.
 fn weights(
     out: &mut dyn Write,
     page: &Page,
@@ -94,14 +94,14 @@ fn weights(
             _ => message(out, tensor)?,
         }
     }
-    // The table has said how many more there are, if it has all of them.
+    // If all weights are in the table, it has already counted the rest.
     if said.len() < count {
         lines.rest(out, said.len(), " with a message")?;
     }
     Ok(())
 }
 
-/// How much of long lists is shown.
+/// The line limit of long lists.
 struct Lines {
     limit: usize,
 }
@@ -126,7 +126,7 @@ fn is_worth_a_line(tensor: &DiffTensor) -> bool {
     !matches!(tensor.status, Status::Identical | Status::Uncompared)
 }
 
-/// The worst first.
+/// Orders weights, worst first.
 fn order(sort: Option<Metric>, a: &DiffTensor, b: &DiffTensor) -> Ordering {
     let rank = |tensor: &DiffTensor| match tensor.status {
         Status::Undecoded => 0,
@@ -136,12 +136,12 @@ fn order(sort: Option<Metric>, a: &DiffTensor, b: &DiffTensor) -> Ordering {
         Status::WithinPrecision => 4,
         _ => 5,
     };
-    // A value that is finite on one side only is worse than any difference.
+    // A value that is finite on one side only is worse than any finite difference.
     let unlike = |tensor: &DiffTensor| tensor.unlike.unwrap_or(0);
     let figure = |metric: Metric, tensor: &DiffTensor| match metric.of(tensor) {
         Some(value) if metric.is_likeness() => -value,
         Some(value) => value,
-        // Nothing was lost, or nothing is known.
+        // No error, or no known error.
         None if tensor.rmse == Some(0.0) || metric != Metric::Relative => f64::NEG_INFINITY,
         None => f64::INFINITY,
     };
@@ -189,13 +189,14 @@ fn table(out: &mut dyn Write, page: &Page, tensors: &[&DiffTensor]) -> io::Resul
 
 /// `Q4_K`, `gptq 4bit-g128`.
 pub(super) fn kind(scheme: &str, variant: &str) -> String {
-    match SCHEMES.is_named_by_type(scheme) {
-        true => escaped(variant).into_owned(),
-        false => format!("{scheme} {}", escaped(variant)),
+    if SCHEMES.is_named_by_type(scheme) {
+        escaped(variant).into_owned()
+    } else {
+        format!("{scheme} {}", escaped(variant))
     }
 }
 
-/// Bits per weight of both sides; once, where they are the same.
+/// Bits per weight of both sides; one number if they are equal.
 fn bits(tensor: &DiffTensor) -> String {
     let shown = |bits: Option<f64>| {
         bits.map_or(String::from("?"), |bits| {
@@ -207,7 +208,7 @@ fn bits(tensor: &DiffTensor) -> String {
     if a == b { a } else { format!("{a}, {b}") }
 }
 
-/// Never rounds up to 1: that would say that nothing differs.
+/// Formats a cosine. It never rounds up to 1, which would mean no difference.
 fn cosine(value: f64) -> String {
     let rounded = format!("{value:.6}");
     match rounded.as_str() {
@@ -231,12 +232,12 @@ fn small(value: f64) -> String {
     }
 }
 
-/// Whether there is more to say than figures tell.
+/// Whether a weight needs a line besides its metrics.
 fn has_more(tensor: &DiffTensor) -> bool {
     matches!(tensor.status, Status::Changed | Status::Shape) || tensor.message.is_some()
 }
 
-/// Whether there is more to say than that most of a weight changed, as in training.
+/// Whether a weight differs in a way that training does not explain.
 fn is_special(tensor: &DiffTensor) -> bool {
     let is_little = tensor.outside.is_some_and(|outside| outside < tensor.elements / 2);
     tensor.status != Status::Changed
@@ -248,9 +249,10 @@ fn is_special(tensor: &DiffTensor) -> bool {
 /// `q_proj.weight (in B attn_q.weight)`.
 pub(super) fn named(tensor: &DiffTensor) -> String {
     let name = escaped(&tensor.name_a);
-    match tensor.name_a == tensor.name_b {
-        true => name.into_owned(),
-        false => format!("{name} (in B {})", escaped(&tensor.name_b)),
+    if tensor.name_a == tensor.name_b {
+        name.into_owned()
+    } else {
+        format!("{name} (in B {})", escaped(&tensor.name_b))
     }
 }
 
@@ -264,7 +266,7 @@ fn message(out: &mut dyn Write, tensor: &DiffTensor) -> io::Result<()> {
     writeln!(out, "  {}: {}", named(tensor), said.join("; "))
 }
 
-/// Weights of which figures are all that can be said.
+/// Lists weights without a verdict.
 fn unjudged(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
     let mut all: Vec<(String, u64)> = Vec::new();
     for tensor in report.tensors.iter().filter(|tensor| tensor.status == Status::Unjudged) {
@@ -278,13 +280,13 @@ fn unjudged(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
         let weights = plural(count, "weight");
         writeln!(
             out,
-            "  no verdict on {weights} stored as {kinds}: no rule tells what that loses, the figures are all there is"
+            "  no verdict on {weights} stored as {kinds}: no error bound is known for this type"
         )?;
     }
     Ok(())
 }
 
-/// How the sides that are not plain numbers are stored.
+/// The storage of the sides that are not plain.
 fn stored_with_loss(tensor: &DiffTensor) -> String {
     let sides = [(tensor.scheme_a, &tensor.variant_a), (tensor.scheme_b, &tensor.variant_b)];
     let lossy = sides.into_iter().filter(|(scheme, _)| *scheme != PLAIN);
@@ -309,16 +311,16 @@ fn explained(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Res
     lines.rest(out, report.explained.len(), " of that kind")
 }
 
-/// Weights that were left out.
+/// Lists skipped weights.
 fn skipped(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Result<()> {
     for one in report.skipped.iter().take(lines.limit) {
         let (side, name) = (one.side.to_uppercase(), escaped(&one.name));
-        writeln!(out, "  {name}: left out, cannot be read in {side}: {}", escaped(&one.reason))?;
+        writeln!(out, "  {name}: skipped, unreadable in {side}: {}", escaped(&one.reason))?;
     }
-    lines.rest(out, report.skipped.len(), " left out")
+    lines.rest(out, report.skipped.len(), " skipped")
 }
 
-/// Counts of NaN and infinite numbers, which other figures do not show.
+/// Counts NaN and infinite values, which the metrics do not show.
 fn not_finite(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Result<()> {
     let counts = |tensor: &DiffTensor| [tensor.nan_a, tensor.nan_b, tensor.inf_a, tensor.inf_b];
     let has_non_finite =
@@ -332,10 +334,10 @@ fn not_finite(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Re
             "  {name}: {nan_a} NaN and {inf_a} infinite in A, {nan_b} NaN and {inf_b} infinite in B"
         )?;
     }
-    lines.rest(out, all.len(), " with numbers that are not finite")
+    lines.rest(out, all.len(), " with NaN or infinite values")
 }
 
-/// The transforms that made both sides comparable, and the number of weights of each.
+/// Lists the transforms that made both sides comparable, with their numbers of weights.
 fn transforms(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
     let mut all: Vec<(&str, u64)> = Vec::new();
     for transform in report.tensors.iter().filter_map(|tensor| tensor.transform.as_deref()) {
@@ -350,7 +352,7 @@ fn transforms(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
     Ok(())
 }
 
-/// The figures of the whole model.
+/// Writes the metrics of the whole model.
 fn figures(out: &mut dyn Write, summary: &DiffSummary) -> io::Result<()> {
     if summary.compared == summary.identical {
         return Ok(());
@@ -358,7 +360,7 @@ fn figures(out: &mut dyn Write, summary: &DiffSummary) -> io::Result<()> {
     let model = [
         summary.model_cosine.map(|value| format!("cosine {}", cosine(value))),
         summary.model_rmse.map(|value| format!("RMSE {}", small(value))),
-        summary.min_cosine.map(|value| format!("lowest cosine of a weight {}", cosine(value))),
+        summary.min_cosine.map(|value| format!("lowest cosine {}", cosine(value))),
     ];
     let model: Vec<String> = model.into_iter().flatten().collect();
     writeln!(out, "  all weights: {}", model.join(", "))
@@ -387,7 +389,7 @@ fn metadata(out: &mut dyn Write, lines: &Lines, found: &DiffMetadata) -> io::Res
     lines.rest(out, found.changed.len(), " changed")
 }
 
-/// A value, shortened.
+/// Shortens a value.
 fn shortened(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {

@@ -1,22 +1,21 @@
-//! The arguments for hashing models.
+//! The arguments of `hash`.
 
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use weighbridge::ops::HashOptions;
 
-use crate::args::{Json, Open, Select, Work};
+use crate::args::{Json, MODEL, Open, Select, Work, model_help};
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: weigh hash --values original/ converted/")]
 pub(crate) struct Hash {
-    /// A file, a directory, a name in a local store; `-` is stdin
-    ///
-    /// An index of shards stands for all of them, and so does any part of a split file.
-    #[arg(required = true, value_name = "MODEL")]
+    #[arg(required = true, value_name = "MODEL", help = MODEL, long_help = model_help())]
     pub(crate) models: Vec<PathBuf>,
 
-    /// Hash the numbers as f32, so that the format and the way they are stored do not matter
+    /// Hash the decoded values, independent of format
+    ///
+    /// Values are hashed as f32, so format and storage do not matter.
     #[arg(long)]
     values: bool,
 
@@ -24,7 +23,7 @@ pub(crate) struct Hash {
     #[arg(short, long)]
     tensors: bool,
 
-    /// Leave out weights that cannot be read, and list them
+    /// Skip unreadable weights and list them
     #[arg(long)]
     skip_unreadable: bool,
 
@@ -34,7 +33,7 @@ pub(crate) struct Hash {
     #[command(flatten)]
     pub(crate) json: Json,
 
-    /// Say nothing but hashes and errors: no notes
+    /// Print only hashes and errors, no notes
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
@@ -46,7 +45,7 @@ pub(crate) struct Hash {
 }
 
 impl Hash {
-    /// The options as the library takes them.
+    /// Converts to library options.
     pub(super) fn options(&self) -> HashOptions {
         HashOptions::default()
             .values(self.values)

@@ -31,7 +31,7 @@ fn as_text(args: &Hash, stop: &Stop, out: &mut Stdout, outcome: &mut Outcome) ->
     each_model(args, stop, outcome, |object| match object {
         Object::Report(report) => {
             write(out, &report)?;
-            // Whoever waits for the next model sees what is done.
+            // Print each hash as soon as it is known.
             out.flush()
         }
         Object::Failure(_) => Ok(()),
@@ -64,7 +64,7 @@ fn as_json(
     }
 }
 
-/// What became of one model.
+/// The result for one model.
 #[derive(serde::Serialize)]
 #[serde(untagged)]
 enum Object {
@@ -72,8 +72,7 @@ enum Object {
     Failure(Failure),
 }
 
-/// Opens and hashes one model after the other; one that fails does not stop the others, unless the
-/// work was interrupted.
+/// Opens and hashes the models in order. A failure does not stop the others; an interrupt does.
 fn each_model(
     args: &Hash,
     stop: &Stop,
@@ -105,7 +104,7 @@ fn each_model(
     Ok(())
 }
 
-/// The report on a model; what is to be said about it goes to standard error.
+/// Hashes a model and prints notes on it to standard error.
 fn hash(args: &Hash, model: &Model, options: &HashOptions) -> Result<HashReport, Error> {
     let bytes = model.sources().iter().map(Source::file_bytes).sum();
     let bar = if args.quiet { None } else { progress::bar_of(bytes) };
@@ -119,9 +118,9 @@ fn hash(args: &Hash, model: &Model, options: &HashOptions) -> Result<HashReport,
     let mut report = report?;
     report.notes.extend(unmatched(args, model));
     if !args.quiet {
-        // Of several models, the one that is meant is named.
+        // With several models, a note names its model.
         let place = (args.models.len() > 1).then(|| model.path());
-        let skipped = |one: &ops::Dropped| format!("{} is left out: {}", one.name, one.reason);
+        let skipped = |one: &ops::Dropped| format!("skipped {}: {}", one.name, one.reason);
         let notes = report.notes.iter().cloned().chain(report.skipped.iter().map(skipped));
         let notes: Vec<String> = notes.map(|note| escaped(&note).into_owned()).collect();
         terminal::notes(place, &notes);
@@ -129,7 +128,7 @@ fn hash(args: &Hash, model: &Model, options: &HashOptions) -> Result<HashReport,
     Ok(report)
 }
 
-/// What is said of rules that match nothing in a model.
+/// Notes on rules that match nothing in a model.
 fn unmatched(args: &Hash, model: &Model) -> Vec<String> {
     let weights: Vec<Weight> = model.weights().collect();
     let mut unmatched = Unmatched::new(weights.iter().map(Weight::name));
@@ -138,7 +137,7 @@ fn unmatched(args: &Hash, model: &Model) -> Vec<String> {
     unmatched.notes()
 }
 
-/// A line for the model as other tools for checksums print it, and one for each weight below it.
+/// Writes a line for the model, in the format of other checksum tools, and one for each weight.
 fn write(out: &mut dyn Write, report: &HashReport) -> io::Result<()> {
     match &report.tensors {
         None => writeln!(out, "{}  {}", report.hash, escaped(&report.path)),

@@ -1,12 +1,12 @@
-//! The arguments for inspecting models.
+//! The arguments of `inspect`.
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use crate::args::{Json, Open, Select};
+use crate::args::{Json, MODEL, Open, Select, model_help};
 
-/// What does not go with a single value.
+/// Options that conflict with `--key`.
 const ALONE: [&str; 9] = [
     "tensors",
     "sort",
@@ -19,26 +19,23 @@ const ALONE: [&str; 9] = [
     "verbose",
 ];
 
-/// Orders of the list of weights.
+/// The sort order of the list of weights.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Sort {
-    /// The largest stored size first
+    /// Largest stored size first
     Bytes,
-    /// By name, numbers in it by their value
+    /// By name, with numbers sorted by value
     Name,
-    /// The most parameters first
+    /// Most parameters first
     Parameters,
-    /// The most bits per parameter first
+    /// Most bits per parameter first
     Bits,
 }
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: weigh inspect model/ --tensors --include attn")]
 pub(crate) struct Inspect {
-    /// A file, a directory, a name in a local store; `-` is stdin
-    ///
-    /// An index of shards stands for all of them, and so does any part of a split file.
-    #[arg(required = true, value_name = "MODEL")]
+    #[arg(required = true, value_name = "MODEL", help = MODEL, long_help = model_help())]
     pub(crate) models: Vec<PathBuf>,
 
     /// List every weight
@@ -47,27 +44,27 @@ pub(crate) struct Inspect {
 
     /// List every weight by bytes, name, parameters or bits
     ///
-    /// The largest comes first; bits are those per parameter. In names, numbers count by their value. Without
-    /// this, weights are in the order of the files.
+    /// The largest comes first; `bits` means bits per parameter. `name` sorts numbers by value. By
+    /// default, weights are in file order.
     #[arg(long, value_enum, value_name = "BY", hide_possible_values = true)]
     pub(crate) sort: Option<Sort>,
 
-    /// Show modules with sums, layers that are alike once
+    /// Show a module tree with totals, folding equal layers
     #[arg(long)]
     pub(crate) tree: bool,
 
-    /// Show the files' metadata, long values shortened
+    /// Show the metadata, with long values shortened
     #[arg(short, long)]
     pub(crate) metadata: bool,
 
-    /// Show the files' metadata in full, long arrays included
+    /// Show the metadata in full, including long arrays
     #[arg(long, hide_short_help = true)]
     pub(crate) full_metadata: bool,
 
     /// Print one metadata value, such as general.name
     ///
-    /// Nothing else is printed. Text is printed without quotes, arrays as JSON. Keys of documents beside the files begin with the
-    /// document's name: `config.hidden_size`. The exit code is 1 if there is no such key.
+    /// Prints text without quotes and arrays as JSON. Keys of JSON files next to the model start
+    /// with the file's name: `config.hidden_size`. The exit code is 1 if the key does not exist.
     #[arg(long, value_name = "KEY", conflicts_with_all = ALONE)]
     pub(crate) key: Option<String>,
 
@@ -77,7 +74,7 @@ pub(crate) struct Inspect {
     #[command(flatten)]
     pub(crate) json: Json,
 
-    /// Show only what is wrong
+    /// Show only problems
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 

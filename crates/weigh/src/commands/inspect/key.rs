@@ -1,8 +1,8 @@
-//! One metadata value, for scripts.
+//! `weigh inspect --key`: one metadata value, for scripts.
 //!
-//! A key is looked up in the metadata of the files, then in the JSON documents beside them, whose
-//! keys begin with the name of the document: `config.hidden_size` is in `config.json`. Dots lead
-//! into maps, and numbers into arrays.
+//! A key is looked up in the metadata of the files, then in the JSON files next to them. Their keys
+//! start with the file's name: `config.hidden_size` is in `config.json`. Dots lead into maps, numbers
+//! into arrays.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Inspect, key: &str) -> Outcome {
             }
         }
     }
-    // Of several models, each value stands behind the name of its own.
+    // With several models, each value follows the path of its model.
     let is_one = args.models.len() == 1 && models.len() == 1;
     let mut out = Vec::new();
     for model in &models {
@@ -54,18 +54,18 @@ pub(super) fn run(args: &Inspect, key: &str) -> Outcome {
         out.extend_from_slice(&value.shown(io::stdout().is_terminal()));
         out.push(b'\n');
     }
-    // Past the stream that takes colours out: a value may hold what looks like one.
+    // Not through the stream that strips colours: a value may contain escape sequences.
     let mut stdout = io::stdout().lock();
     after_write(stdout.write_all(&out).and_then(|()| stdout.flush()), outcome)
 }
 
-/// What a key leads to.
+/// The value of a key.
 #[derive(Debug, PartialEq)]
 enum Found<'m> {
     Text(Cow<'m, str>),
-    /// What should be text and is not UTF-8.
+    /// Text that is not UTF-8.
     Raw(&'m [u8]),
-    /// A number or the like, as it is written.
+    /// A number or another scalar, formatted.
     Scalar(String),
     Json(Cow<'m, Json>),
 }
@@ -93,8 +93,7 @@ impl<'m> Found<'m> {
         }
     }
 
-    /// Its bytes. On a terminal, what could move the cursor is spelled out; a script gets it as
-    /// it is.
+    /// The bytes to print. On a terminal, control characters are escaped; scripts get raw bytes.
     fn shown(&self, on_terminal: bool) -> Vec<u8> {
         match self {
             Self::Text(text) if on_terminal => lines(text).into_bytes(),
@@ -104,7 +103,7 @@ impl<'m> Found<'m> {
             Self::Scalar(text) => text.clone().into_bytes(),
             Self::Json(value) => {
                 let mut out = Vec::new();
-                // Nothing fails that is written to memory.
+                // Writing to memory does not fail.
                 let _ = json(&mut out, Layout::Lines, &**value);
                 out.truncate(out.trim_ascii_end().len());
                 out
@@ -113,7 +112,7 @@ impl<'m> Found<'m> {
     }
 }
 
-/// Text with its line breaks, and everything else that is not harmless spelled out.
+/// Escapes all control characters except line breaks.
 fn lines(text: &str) -> String {
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
 }
@@ -136,20 +135,17 @@ fn find<'m>(model: &'m Model, key: &str) -> Result<Option<Found<'m>>, Error> {
     }
     let inside = model.configs().iter().find_map(|config| {
         let name = config.name.strip_suffix(".json").unwrap_or(&config.name);
-        match key == name {
-            true => Some(&config.json),
-            false => walk(&config.json, below(key, name)?),
-        }
+        if key == name { Some(&config.json) } else { walk(&config.json, below(key, name)?) }
     });
     Ok(inside.map(|json| Found::of_json(Cow::Borrowed(json))))
 }
 
-/// What follows a name and a dot.
+/// The part of a key after a name and a dot.
 fn below<'k>(key: &'k str, name: &str) -> Option<&'k str> {
     key.strip_prefix(name)?.strip_prefix('.')
 }
 
-/// The value at a path. Names may hold dots themselves; the longest that is there is taken.
+/// The value at a path. Names may contain dots; the longest existing name wins.
 fn walk<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
     match json {
         Json::Object(entries) => entries.get(path).or_else(|| {
@@ -166,7 +162,7 @@ fn walk<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
 
 fn missing(model: &Model, key: &str) {
     let path = model.path().to_string_lossy().into_owned();
-    terminal::note(&format!("{}: there is no key '{}'", escaped(&path), shortened(key, 100)));
+    terminal::note(&format!("{}: no metadata key '{}'", escaped(&path), shortened(key, 100)));
     let mut keys: Vec<String> =
         model.metadata().into_iter().map(|(key, ..)| key.to_owned()).collect();
     for config in model.configs() {
@@ -175,13 +171,14 @@ fn missing(model: &Model, key: &str) {
     }
     let near: Vec<_> = near::names(key, keys.iter().map(String::as_str));
     let near: Vec<_> = near.into_iter().map(|name| shortened(name, 100)).collect();
-    terminal::hint(&match near.is_empty() {
-        true => format!("`weigh inspect --metadata {}` lists the keys", escaped(&path)),
-        false => format!("did you mean {}?", listed(&near, "or")),
+    terminal::hint(&if near.is_empty() {
+        format!("`weigh inspect --metadata {}` lists the keys", escaped(&path))
+    } else {
+        format!("did you mean {}?", listed(&near, "or"))
     });
 }
 
-/// The keys of a document, and of what is inside it.
+/// Collects the keys of a JSON file, nested ones included.
 fn config_keys(prefix: &str, json: &Json, keys: &mut Vec<String>) {
     for (key, value) in json.as_object().into_iter().flatten() {
         let key = format!("{prefix}.{key}");

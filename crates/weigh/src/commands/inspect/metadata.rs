@@ -1,8 +1,8 @@
 //! Metadata as `key: type = value` lines.
 //!
-//! Arrays that opening left in the file are shown by their length and first elements; only these
-//! are read. Text of several lines, such as a chat template, is shown as lines behind a margin, so
-//! that none of them can be taken for a line of the report.
+//! Long arrays are shown by their length and first elements, and only these are read. Multi-line
+//! text, such as a chat template, is shown behind a margin, so that its lines cannot pass for lines
+//! of the report.
 
 use std::io::{self, Write};
 
@@ -15,13 +15,13 @@ use crate::render::units::{grouped, plural};
 use crate::render::wrap::Folded;
 use crate::render::{LABEL, Page};
 
-/// Characters of a text, or of a line of it; elements of an array; lines of a text.
+/// Characters shown of a text or a line, elements of an array, lines of a text.
 const MOST_TEXT: usize = 100;
 const MOST_ELEMENTS: usize = 4;
 const MOST_LINES: usize = 8;
-/// Characters of a text inside an array.
+/// Characters shown of a text inside an array.
 const MOST_INNER: usize = 24;
-/// Structures inside structures are not followed further than this.
+/// Nesting depth that is shown.
 const MOST_DEPTH: usize = 3;
 
 pub(super) fn write(
@@ -38,10 +38,7 @@ pub(super) fn write(
     }
     for (key, value, source) in entries {
         let kind = kind(value);
-        let text = match in_full_length {
-            true => in_full(value, source),
-            false => in_short(value, source),
-        };
+        let text = if in_full_length { in_full(value, source) } else { in_short(value, source) };
         match value {
             Value::Text(text) if has_lines(text) => {
                 let limit = if in_full_length || page.verbose { usize::MAX } else { MOST_LINES };
@@ -55,15 +52,15 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Whether a text is more than one line.
+/// Whether a text has more than one line.
 fn has_lines(text: &str) -> bool {
     text.trim_end().contains('\n')
 }
 
-/// A text line by line, each behind a margin.
+/// Writes a text line by line behind a margin.
 fn lines(out: &mut dyn Write, key: &str, text: &str, limit: usize) -> io::Result<()> {
     let all: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
-    // Cutting off a single line would not shorten anything.
+    // Cutting a single line would save nothing.
     let shown = if all.len() <= limit.saturating_add(1) { all.len() } else { limit };
     for line in &all[..shown] {
         match limit {
@@ -75,7 +72,7 @@ fn lines(out: &mut dyn Write, key: &str, text: &str, limit: usize) -> io::Result
         0 => Ok(()),
         more => {
             let (more, key) = (plural(more as u64, "more line"), shortened(key, MOST_TEXT));
-            writeln!(out, "    {LABEL}{more}, see --key {key} or --full-metadata{LABEL:#}")
+            writeln!(out, "    {LABEL}{more} (--key {key} or --full-metadata shows all){LABEL:#}")
         }
     }
 }
@@ -149,7 +146,7 @@ fn list(len: u64, elements: &[Value]) -> String {
     all.join(", ")
 }
 
-/// A value in a few words, texts quoted.
+/// A shortened value, with texts in quotes.
 fn inner(value: &Value, depth: usize) -> String {
     match value {
         Value::Text(text) => format!("\"{}\"", shortened(text, MOST_INNER)),
@@ -173,12 +170,12 @@ fn inner(value: &Value, depth: usize) -> String {
 fn several(shown: impl Iterator<Item = String>, len: usize, [open, close]: [char; 2]) -> String {
     let mut parts: Vec<_> = shown.take(MOST_ELEMENTS).collect();
     if len > MOST_ELEMENTS {
-        parts.push(format!(".. {} in all", grouped(len as u64)));
+        parts.push(format!(".. {} in total", grouped(len as u64)));
     }
     format!("{open}{}{close}", parts.join(", "))
 }
 
-/// Single values, exactly: a float has as many digits as tell it from its neighbours.
+/// An exact scalar: a float has as many digits as distinguish it from its neighbours.
 pub(super) fn scalar(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => "null".to_owned(),

@@ -75,15 +75,15 @@ fn as_json(
     }
 }
 
-/// What became of one model.
+/// The result for one model.
 enum Looked<'m> {
     /// It was inspected.
     At(&'m Model, Box<Seen>),
-    /// What was asked for under this path could not be.
+    /// It could not be opened or inspected under this path.
     Failed(&'m Path, &'m Error),
 }
 
-/// What is said of a model.
+/// The report on a model, with its tree.
 #[derive(serde::Serialize)]
 struct Seen {
     #[serde(flatten)]
@@ -93,7 +93,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Puts the lists of a report in the order and the form that was asked for.
+    /// Applies `--sort` and `--tree` to a report.
     fn new(args: &Inspect, mut report: Report) -> Self {
         if let (Some(tensors), Some(by)) = (&mut report.tensors, args.sort) {
             sort::sort(tensors, by);
@@ -107,7 +107,7 @@ impl Seen {
     }
 }
 
-/// The same as an object in JSON.
+/// A JSON object for one model.
 #[derive(serde::Serialize)]
 #[serde(untagged)]
 enum Object {
@@ -129,7 +129,7 @@ fn options(args: &Inspect, full_metadata: bool) -> InspectOptions {
     InspectOptions { tensors, full_metadata, select: args.select.options() }
 }
 
-/// Opens and inspects one model after the other; one that fails does not stop the others.
+/// Opens and inspects the models in order. A failure does not stop the others.
 fn each_model(
     args: &Inspect,
     options: &InspectOptions,
@@ -169,7 +169,7 @@ fn each_model(
     Ok(())
 }
 
-/// What is said of rules that match nothing in a model.
+/// Prints notes on rules that match nothing in a model, and returns them.
 fn unmatched(args: &Inspect, model: &Model) -> Vec<String> {
     let weights: Vec<Weight> = model.weights().collect();
     let mut unmatched = Unmatched::new(weights.iter().map(Weight::name));
@@ -177,15 +177,14 @@ fn unmatched(args: &Inspect, model: &Model) -> Vec<String> {
     args.select.check(&mut unmatched);
     let notes = unmatched.notes();
     if !args.quiet {
-        // Of several models, the one that is meant is named.
+        // With several models, a note names its model.
         let place = (args.models.len() > 1).then(|| model.path());
         terminal::notes(place, &notes);
     }
     notes
 }
 
-/// Writes the report on one model: what is wrong comes first, then what it is, then the lists that
-/// were asked for.
+/// Writes the report on one model: problems, the summary, then the requested lists.
 fn write(
     out: &mut dyn Write,
     page: &Page,

@@ -1,6 +1,6 @@
-//! What is wrong with a model, kind by kind.
+//! The problems of a model, grouped by kind.
 //!
-//! Problems that many tensors share are shown once, with the names below.
+//! A problem of many tensors is shown once, with the tensor names below it.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -14,10 +14,10 @@ use crate::render::units::{grouped, plural};
 use crate::render::wrap::wrapped;
 use crate::render::{ALARM, LABEL, MOST, Page};
 
-/// Names shown of each group where a kind has several.
+/// Names shown per group if a kind has several groups.
 const FEW: usize = 3;
 
-/// Findings with the same kind and message, and the tensors they are about.
+/// Findings of one kind with one message, and their tensors.
 struct Group<'a> {
     kind: &'static str,
     message: &'a str,
@@ -50,7 +50,7 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, problems: &[Finding]) -> i
     Ok(())
 }
 
-/// The command that says what the kinds of problems mean, and what can be done about them.
+/// Writes the command that explains these kinds of problems.
 pub(super) fn next(out: &mut dyn Write, page: &Page, problems: &[Finding]) -> io::Result<()> {
     let mut kinds: Vec<&str> = Vec::new();
     for finding in problems {
@@ -110,7 +110,7 @@ fn more(out: &mut dyn Write, indent: usize, rest: usize) -> io::Result<()> {
         0 => Ok(()),
         rest => {
             let rest = grouped(rest as u64);
-            writeln!(out, "{:indent$}{LABEL}and {rest} more, see --verbose or --json{LABEL:#}", "")
+            writeln!(out, "{:indent$}{LABEL}and {rest} more (--verbose shows all){LABEL:#}", "")
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The order of the list of weights.
+//! Sorts the list of weights.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -6,7 +6,7 @@ use weighbridge::ops::TensorReport;
 
 use super::args::Sort;
 
-/// Sorts; what is alike stays in the order of the files.
+/// Sorts the weights. The sort is stable: ties stay in file order.
 pub(super) fn sort(tensors: &mut [TensorReport], by: Sort) {
     match by {
         Sort::Bytes => tensors.sort_by_key(|tensor| Reverse(tensor.bytes)),
@@ -16,7 +16,7 @@ pub(super) fn sort(tensors: &mut [TensorReport], by: Sort) {
     }
 }
 
-/// Bits per parameter; none for a weight without elements.
+/// Bits per parameter; 0 for a weight without elements.
 #[allow(clippy::cast_precision_loss)] // A ratio for people.
 pub(super) fn bits(tensor: &TensorReport) -> f64 {
     match tensor.parameters {
@@ -25,7 +25,7 @@ pub(super) fn bits(tensor: &TensorReport) -> f64 {
     }
 }
 
-/// Numbers in names count by their value: `layers.2` before `layers.10`.
+/// Orders names with numbers by value: `layers.2` before `layers.10`.
 pub(super) fn by_name(mut a: &str, mut b: &str) -> Ordering {
     loop {
         let (text_a, digits_a, rest_a) = split(a);
@@ -43,7 +43,7 @@ pub(super) fn by_name(mut a: &str, mut b: &str) -> Ordering {
     }
 }
 
-/// The text before the first number, the number, and the rest.
+/// Splits a name into the text before the first number, the number and the rest.
 fn split(name: &str) -> (&str, &str, &str) {
     let is_digit = |c: char| c.is_ascii_digit();
     let (text, rest) = name.split_at(name.find(is_digit).unwrap_or(name.len()));

@@ -1,4 +1,4 @@
-//! What a model is: the block of facts, the schemes, the types, the remarks.
+//! The summary of a model: facts, schemes, dtypes and notes.
 
 use std::io::{self, Write};
 
@@ -11,10 +11,10 @@ use crate::render::table::{Side, Table};
 use crate::render::units::{bytes, bytes_exactly, count, count_exactly, grouped, plural};
 use crate::render::wrap::wrapped;
 
-/// The most characters of a model's name, which may be any text.
+/// Longest model name shown, in characters.
 const MOST_NAME: usize = 60;
 
-/// How many functions and classes are named, and the most characters of each.
+/// Number of functions and classes shown, and the longest of their names in characters.
 const MOST_RUN: usize = 5;
 const MOST_PATH: usize = 120;
 
@@ -28,7 +28,7 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, report: &Report) -> io::Re
     dropped(out, page, &report.dropped)
 }
 
-/// The last line about a file that is a program.
+/// Writes what loading a pickle with Python would run.
 pub(super) fn would_run(out: &mut dyn Write, page: &Page, names: &[String]) -> io::Result<()> {
     let shown = page.shown_of(names.len(), MOST_RUN);
     let mut parts: Vec<String> =
@@ -36,9 +36,10 @@ pub(super) fn would_run(out: &mut dyn Write, page: &Page, names: &[String]) -> i
     if shown < names.len() {
         parts.push(format!("{} more", grouped((names.len() - shown) as u64)));
     }
-    let what = match parts.is_empty() {
-        true => "nothing but the builders of tensors and of plain containers".to_owned(),
-        false => listed(&parts, "and"),
+    let what = if parts.is_empty() {
+        "only constructors of tensors and plain containers".to_owned()
+    } else {
+        listed(&parts, "and")
     };
     writeln!(out)?;
     write!(out, "  ")?;
@@ -71,23 +72,17 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     }
     facts.push((
         "weights",
-        match report.weights == report.stored_tensors {
-            true => grouped(report.weights),
-            false => {
-                let stored = plural(report.stored_tensors, "stored tensor");
-                format!("{} from {stored}", grouped(report.weights))
-            }
+        if report.weights == report.stored_tensors {
+            grouped(report.weights)
+        } else {
+            let stored = plural(report.stored_tensors, "stored tensor");
+            format!("{} from {stored}", grouped(report.weights))
         },
     ));
     facts.push(("parameters", count_exactly(report.parameters)));
     if let Some(bits) = report.bits_per_weight {
         facts.push(("stored", format!("{bits:.2} bits per weight")));
-        let sizes = &report.decoded_bytes;
-        let sizes =
-            [("auto", sizes.auto), ("bf16", sizes.bf16), ("f16", sizes.f16), ("f32", sizes.f32)];
-        let sizes = sizes.map(|(name, size)| format!("{name} {}", bytes(size)));
-        facts.push(("decoded", sizes.join(", ")));
-        facts.push(("sizes", exact_sizes(&report.decoded_bytes)));
+        facts.push(("sizes", sizes(&report.decoded_bytes)));
     }
     if !report.dtypes.is_empty() {
         facts.push(("dtypes", dtypes(page, report)));
@@ -95,7 +90,7 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     labelled(out, page, &facts)
 }
 
-/// What an adapter is, and of what.
+/// An adapter's kind, rank, alpha, base model and targets.
 fn adapter_facts(adapter: &AdapterReport) -> Vec<(&'static str, String)> {
     let kind = match &*adapter.kind {
         "lora" => "LoRA".to_owned(),
@@ -113,13 +108,15 @@ fn adapter_facts(adapter: &AdapterReport) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// `431,360 bytes as f32, 215,680 as bf16, 121,984 as q8_0`.
-fn exact_sizes(sizes: &DecodedBytes) -> String {
-    let [f32, bf16, q8_0] = [sizes.f32, sizes.bf16, sizes.q8_0].map(grouped);
-    format!("{f32} bytes as f32, {bf16} as bf16, {q8_0} as q8_0")
+/// `f32 421.2 KiB, bf16 210.6 KiB, f16 210.6 KiB, q8_0 112.8 KiB`; `auto` if it is not bf16's size.
+fn sizes(sizes: &DecodedBytes) -> String {
+    let all = [("f32", sizes.f32), ("bf16", sizes.bf16), ("f16", sizes.f16), ("q8_0", sizes.q8_0)];
+    let auto = (sizes.auto != sizes.bf16).then_some(("auto", sizes.auto));
+    let all = all.into_iter().chain(auto);
+    all.map(|(name, size)| format!("{name} {}", bytes(size))).collect::<Vec<_>>().join(", ")
 }
 
-/// `42 I32, 22 F16`, the most frequent first.
+/// Counts dtypes, most frequent first: `42 I32, 22 F16`.
 fn dtypes(page: &Page, report: &Report) -> String {
     let mut all: Vec<_> = report.dtypes.iter().collect();
     all.sort_by(|a, b| b.1.cmp(a.1));
@@ -129,7 +126,7 @@ fn dtypes(page: &Page, report: &Report) -> String {
         .map(|(name, count)| format!("{} {}", grouped(**count), escaped(name)))
         .collect();
     if shown < all.len() {
-        names.push(format!("and {} more kinds", grouped((all.len() - shown) as u64)));
+        names.push(format!("and {} more dtypes", grouped((all.len() - shown) as u64)));
     }
     names.join(", ")
 }

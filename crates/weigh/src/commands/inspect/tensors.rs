@@ -17,7 +17,7 @@ pub(super) fn write(
     tensors: &[TensorReport],
     sort: Option<Sort>,
 ) -> io::Result<()> {
-    // What the order is by, if it is not shown anyway.
+    // The sort key, if no other column shows it.
     let (by, figure): (_, fn(&TensorReport) -> String) = match sort {
         Some(Sort::Parameters) => ("parameters", |tensor| count(tensor.parameters)),
         Some(Sort::Bits) => ("bits", |tensor| format!("{:.2}", bits(tensor))),
@@ -51,8 +51,9 @@ pub(super) fn write(
 
 /// Quotes a name that is empty or has spaces at its ends.
 fn name(name: &str) -> String {
-    match name.is_empty() || name.trim() != name {
-        true => format!("\"{}\"", escaped(name)),
-        false => escaped(name).into_owned(),
+    if name.is_empty() || name.trim() != name {
+        format!("\"{}\"", escaped(name))
+    } else {
+        escaped(name).into_owned()
     }
 }

@@ -1,7 +1,6 @@
-//! `weigh errors`: every kind of problem, finding and error, with an example and what to do.
+//! `weigh errors`: every kind of problem, warning and error, with an example and a fix.
 //!
-//! The text is a page of the documentation, too: `docs/problems.md` has the same contents, which a test
-//! compares.
+//! `docs/problems.md` is a copy of the text, and a test compares them.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -15,21 +14,21 @@ use crate::render::TITLE;
 use crate::render::wrap::wrapped;
 use crate::terminal;
 
-/// The page. Sections of the second level are kinds.
+/// The page. Each second-level section is a kind.
 const PAGE: &str = include_str!("problems.md");
 
 #[derive(ClapArgs)]
 #[command(
-    about = "Explain kinds of problems, findings and errors",
+    about = "Explain problems, warnings and errors, with examples and fixes",
     long_about = topic(),
     after_help = "Example: weigh errors truncated orphan"
 )]
 pub(crate) struct Errors {
-    /// Kinds of problems, findings or errors [default: all]
+    /// Kinds of problems, warnings or errors [default: all]
     kinds: Vec<String>,
 }
 
-/// A kind, with what is said of it.
+/// A kind and its text.
 struct Section {
     kind: &'static str,
     text: &'static str,
@@ -38,19 +37,20 @@ struct Section {
 fn sections() -> impl Iterator<Item = Section> {
     PAGE.split("\n## ").skip(1).filter_map(|section| {
         let (kind, text) = section.split_once('\n')?;
-        // The last one of a part is followed by the heading of the next.
+        // The last section of a part is followed by the heading of the next part.
         let text = text.split("\n# ").next().unwrap_or(text);
         Some(Section { kind, text: text.trim() })
     })
 }
 
-/// The whole page for a terminal, where headings are not marked with signs.
+/// The whole page for a terminal, with styled headings.
 fn topic() -> String {
     PAGE.lines().fold(String::new(), |mut out, line| {
         let title = line.trim_start_matches('#').trim_start();
-        let _ = match line.starts_with('#') {
-            true => writeln!(out, "{TITLE}{title}{TITLE:#}"),
-            false => writeln!(out, "{line}"),
+        let _ = if line.starts_with('#') {
+            writeln!(out, "{TITLE}{title}{TITLE:#}")
+        } else {
+            writeln!(out, "{line}")
         };
         out
     })
@@ -86,13 +86,9 @@ fn unknown(kind: &str, all: &[Section]) -> Outcome {
     let close = near::names(kind, all.iter().map(|section| section.kind));
     let hint = match close.first() {
         Some(close) => format!("did you mean {close}?"),
-        None => "`weigh help errors` lists all of them".to_owned(),
+        None => "`weigh help errors` lists all kinds".to_owned(),
     };
-    let error = Error::usage(format!(
-        "there is no problem, finding or error of the kind '{}'",
-        escaped(kind)
-    ))
-    .hint(&hint);
+    let error = Error::usage(format!("unknown kind of problem '{}'", escaped(kind))).hint(&hint);
     terminal::report(&error);
     Outcome::Failed
 }

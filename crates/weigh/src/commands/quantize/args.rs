@@ -1,4 +1,4 @@
-//! The arguments for quantizing a model.
+//! The arguments of `quantize`.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::args::quantize_example;
 use crate::commands::convert::Convert;
 use crate::size::parse_size;
 
-/// The types, as the library lists them.
+/// The long help of `--type`: all types of the library.
 fn types() -> String {
     let all: Vec<String> =
         quantizers().map(|(name, about)| format!("  {name:<16} {about}")).collect();
-    format!("What weights become, in any letter case:\n{}", all.join("\n"))
+    format!("The quantization type, in any letter case:\n{}", all.join("\n"))
 }
 
 #[derive(ClapArgs)]
@@ -28,7 +28,7 @@ pub(crate) struct Quantize {
         long = "type",
         value_name = "TYPE",
         required_unless_present_any = ["target_bpw", "target_size"],
-        help = format!("What weights become, like {} (--help lists all)", QuantizeOptions::USUAL),
+        help = format!("Quantization type, e.g. {} (--help lists all)", QuantizeOptions::USUAL),
         long_help = types()
     )]
     pub(crate) to_type: Option<String>,
@@ -40,78 +40,84 @@ pub(crate) struct Quantize {
     pub(crate) convert: Convert,
 }
 
-// How a model is quantized, besides the type. No doc comment: clap would take it for the help of the
+// Quantization options other than the type. No doc comment: clap would take it for the help of the
 // whole command.
 #[derive(ClapArgs)]
 pub(crate) struct How {
-    /// An importance matrix, as llama-imatrix writes it
+    /// Importance matrix written by llama-imatrix
     #[arg(long, value_name = "FILE", help_heading = "Quantizing")]
     imatrix: Option<PathBuf>,
 
-    /// One type for every weight that is quantized, instead of a mixture
+    /// Use one type for all quantized weights instead of a mixture
     #[arg(long, help_heading = "Quantizing")]
     pure: bool,
 
-    /// A type for weights whose name in the output matches; may be repeated, the first match counts
+    /// Set the type of weights whose output name matches RE
+    ///
+    /// Can be repeated; the first match wins. Letter case is ignored.
     #[arg(long, value_name = "RE=TYPE", value_parser = parse_type, help_heading = "Quantizing")]
     tensor_type: Vec<(Regex, String)>,
 
-    /// The type of the output matrix
+    /// Type of the output matrix
     #[arg(long, value_name = "TYPE", help_heading = "Quantizing")]
     output_tensor_type: Option<String>,
 
-    /// The type of the token embedding
+    /// Type of the token embedding
     #[arg(long, value_name = "TYPE", help_heading = "Quantizing")]
     token_embedding_type: Option<String>,
 
-    /// Leave weights as they are whose name in the output matches; may be repeated
+    /// Do not quantize weights whose output name matches RE; can be repeated
     #[arg(long, value_name = "RE", help_heading = "Quantizing")]
     keep: Vec<Regex>,
 
-    /// Another layout of the type, for another loader: what stands behind it in the list of types
+    /// Layout of the type for another loader; the list of types names the choices
     #[arg(long, value_name = "NAME", help_heading = "Quantizing")]
     layout: Option<String>,
 
-    /// Columns that share a scale, where the type leaves that open
+    /// Columns per scale, for types with a variable group size
     #[arg(long, value_name = "N", help_heading = "Quantizing")]
     group_size: Option<u64>,
 
-    /// How long to search for the best scales
+    /// Effort spent searching for the best scales
     #[arg(long, value_enum, default_value_t = Effort::Usual, value_name = "EFFORT", help_heading = "Quantizing")]
     effort: Effort,
 
-    /// Choose a type for every weight by its error, for at most so many bits a weight
+    /// Choose a type for each weight, up to BITS bits per weight on average
+    ///
+    /// Types are chosen by their error.
     #[arg(long, value_name = "BITS", conflicts_with = "target_size", help_heading = "Quantizing")]
     target_bpw: Option<f64>,
 
-    /// The same for at most so many bytes in all files of weights, like 4.5GB
+    /// Choose a type for each weight, up to SIZE for all weight files
+    ///
+    /// Types are chosen by their error. SIZE must be a whole number, e.g. 4500MB.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Quantizing")]
     target_size: Option<u64>,
 
-    /// Quantize weights again that are stored in fewer than eight bits already
+    /// Requantize weights that are already stored in fewer than 8 bits
     #[arg(long, help_heading = "Quantizing")]
     allow_requantize: bool,
 
-    /// Store NaN and infinite numbers as the reference would, instead of refusing them
+    /// Store NaN and infinite values as the reference does, instead of rejecting them
     #[arg(long, help_heading = "Quantizing")]
     allow_nonfinite: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Effort {
-    /// As the type's own library
+    /// Like the type's own library
     Usual,
-    /// As if all columns were equally important, where no importance matrix says otherwise
+    /// Search as with an importance matrix, weighting all columns equally if there is none
     High,
 }
 
 impl How {
-    /// Whether a size decides about types.
+    /// Whether a target size chooses the types.
     pub(crate) fn is_for_a_size(&self) -> bool {
         self.target_bpw.is_some() || self.target_size.is_some()
     }
 
-    /// The options as the library takes them.
+    /// Converts to library options.
     pub(crate) fn options(&self, to_type: Option<&str>) -> QuantizeOptions {
         let mut options = QuantizeOptions::new(to_type.unwrap_or(QuantizeOptions::USUAL))
             .pure(self.pure)
@@ -149,8 +155,8 @@ impl How {
     }
 }
 
-/// `RE=TYPE`, split at the last `=`: an expression may hold one. llama-quantize does not care about
-/// letter case either.
+/// Parses `RE=TYPE`. It is split at the last `=`, because an expression may contain one. Case is
+/// ignored, as in llama-quantize.
 fn parse_type(text: &str) -> Result<(Regex, String), String> {
     let (rule, name) = text.rsplit_once('=').ok_or("expected RE=TYPE")?;
     let rule = RegexBuilder::new(rule).case_insensitive(true).build();

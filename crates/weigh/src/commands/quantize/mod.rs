@@ -1,5 +1,5 @@
-//! `weigh quantize MODEL -o OUT --type TYPE`: what it takes, and how its cost is shown. The work is
-//! that of `convert`.
+//! `weigh quantize MODEL -o OUT --type TYPE`: its arguments and its error report. `convert` does the
+//! work.
 
 mod args;
 mod render;

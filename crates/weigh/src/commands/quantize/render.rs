@@ -1,4 +1,4 @@
-//! What quantizing costs, type by type and weight by weight.
+//! The quantization error by type and by weight.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::render::table::{Side, Table};
 use crate::render::units::{bytes, count, grouped};
 use crate::render::{LABEL, Page};
 
-/// Weights that are listed unless all are asked for: those that lose the most.
+/// Weights with the largest errors that are listed without `--verbose`.
 const WORST: usize = 5;
 
 pub(in crate::commands) fn write_cost(
@@ -49,22 +49,22 @@ pub(in crate::commands) fn write_cost(
     table.write(out, 2, page.width)?;
     writeln!(out)?;
     let bits = report.bits_per_weight;
-    writeln!(out, "  {LABEL}all in all{LABEL:#} {bits:.3} bits a weight{}", overall(report))?;
+    writeln!(out, "  {LABEL}total:{LABEL:#} {bits:.3} bits per weight{}", overall(report))?;
     worst(out, page, report)
 }
 
-/// The loss of all, or of those that were measured: of a run that was resumed, these are its own.
+/// The SNR of all encoded weights. A resumed run measures only the weights that it encodes itself.
 fn overall(report: &QuantizeReport) -> String {
     let Some(snr) = report.cost.and_then(|cost| cost.snr_db) else { return String::new() };
     let measured = report.weights.iter().filter(|weight| weight.cost.is_some()).count();
-    let what = match report.weights.len() {
-        all if all == measured => "all that is encoded".to_owned(),
-        all => format!("{measured} of {all} encoded weights; the others were there already"),
+    let partial = match report.weights.len() {
+        all if all == measured => String::new(),
+        all => format!(" ({measured} of {all} encoded weights; an earlier run wrote the others)"),
     };
-    format!(", {snr:.2} dB over {what}")
+    format!(", SNR {snr:.2} dB{partial}")
 }
 
-/// The weights that lose the most.
+/// Lists the weights with the largest errors.
 fn worst(out: &mut dyn Write, page: &Page, report: &QuantizeReport) -> io::Result<()> {
     let mut weights: Vec<_> =
         report.weights.iter().filter(|weight| weight.cost.is_some()).collect();
@@ -75,7 +75,7 @@ fn worst(out: &mut dyn Write, page: &Page, report: &QuantizeReport) -> io::Resul
         |cost: &Option<CostReport>| cost.and_then(|cost| cost.snr_db).unwrap_or(f64::INFINITY);
     weights.sort_by(|a, b| snr(&a.cost).total_cmp(&snr(&b.cost)));
     let shown = if page.verbose { weights.len() } else { weights.len().min(WORST) };
-    writeln!(out, "\n  {LABEL}what loses the most{LABEL:#}")?;
+    writeln!(out, "\n  {LABEL}largest errors{LABEL:#}")?;
     let mut table = Table::new([
         ("weight", Side::Left),
         ("type", Side::Left),
@@ -95,7 +95,7 @@ fn worst(out: &mut dyn Write, page: &Page, report: &QuantizeReport) -> io::Resul
     more(out, if page.verbose { weights.len() - shown } else { 0 })
 }
 
-/// Decibels, relative error, steps, clipped, flushed to zero.
+/// SNR in decibels, relative error, steps, clipped, flushed to zero.
 fn cells(cost: Option<&CostReport>) -> [String; 5] {
     let Some(cost) = cost else { return [const { String::new() }; 5] };
     [

@@ -1,4 +1,4 @@
-//! The arguments for showing a weight.
+//! The arguments of `show`.
 
 use std::path::PathBuf;
 
@@ -6,39 +6,40 @@ use clap::{Args as ClapArgs, ValueEnum};
 use weighbridge::DType;
 use weighbridge::ops::{ShowOptions, Slice};
 
-use crate::args::{Json, Open};
+use crate::args::{Json, MODEL, Open, model_help};
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: weigh show model/ embed_tokens.weight --rows 0:4")]
 pub(crate) struct Show {
-    /// A file, a directory, a name in a local store; `-` is standard input
-    ///
-    /// An index of shards stands for all of them, and so does any part of a split file.
-    #[arg(value_name = "MODEL")]
+    #[arg(value_name = "MODEL", help = MODEL, long_help = model_help())]
     pub(super) model: PathBuf,
 
-    /// The name of a weight, or an end of its name that no other weight has
+    /// Name of a weight, or a unique suffix of it
     #[arg(value_name = "NAME")]
     pub(super) name: String,
 
-    /// Which entries of the first dimension, like 0:4, -4: or :8
+    /// Range of the first dimension, e.g. 0:4, -4: or :8
     #[arg(long, value_name = "A:B", value_parser = parse_slice, allow_hyphen_values = true)]
     rows: Option<Slice>,
 
-    /// Which entries of the last dimension
+    /// Range of the last dimension
     #[arg(long, value_name = "A:B", value_parser = parse_slice, allow_hyphen_values = true)]
     cols: Option<Slice>,
 
-    /// The type of the numbers [default: the one that they are stored in, or decoded to by the
-    /// library that the weight is from]
+    /// Dtype of the values [default: the weight's native dtype]
+    ///
+    /// The native dtype is the stored one. For a quantized weight it is the one that the library
+    /// it comes from decodes to.
     #[arg(long, value_enum, value_name = "TYPE")]
     dtype: Option<Type>,
 
-    /// Say what the numbers are like: mean, deviation, extremes, quantiles, a histogram
+    /// Show mean, deviation, extremes, quantiles, histogram
     #[arg(long, conflicts_with = "output")]
     pub(super) stats: bool,
 
-    /// Write the numbers into a new file, as little-endian bytes, row by row; `-` is standard output
+    /// Write the values to a new file; `-` for stdout
+    ///
+    /// Values are little-endian, in row order. An existing file is never overwritten.
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["json", "json_lines"])]
     pub(super) output: Option<PathBuf>,
 
@@ -57,7 +58,7 @@ enum Type {
 }
 
 impl Show {
-    /// The options as the library takes them.
+    /// Converts to library options.
     pub(super) fn options(&self) -> ShowOptions {
         let mut options = ShowOptions::default();
         if let Some(rows) = self.rows.clone() {

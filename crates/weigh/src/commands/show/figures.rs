@@ -1,4 +1,4 @@
-//! The figures of a weight, for people.
+//! The statistics of a weight as text.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::render::units::{figure, grouped};
 use crate::render::{LABEL, Page};
 use crate::terminal;
 
-/// Columns of the longest bar.
+/// Length of the longest bar, in columns.
 const LONGEST: usize = 30;
 
 pub(super) fn write(out: &mut dyn Write, figures: &Figures) -> io::Result<()> {
@@ -19,13 +19,13 @@ pub(super) fn write(out: &mut dyn Write, figures: &Figures) -> io::Result<()> {
         None => String::new(),
     };
     let counted = |count: u64, index: &Option<Vec<u64>>| match index {
-        Some(index) => format!("{}, the first at {index:?}", grouped(count)),
+        Some(index) => format!("{}, first at {index:?}", grouped(count)),
         None => grouped(count),
     };
     let is_partly_known = figures.rank_error > 0.0 && figures.outliers > 0;
     let least = if is_partly_known { "at least " } else { "" };
     let mut facts = vec![
-        ("numbers", grouped(figures.elements)),
+        ("values", grouped(figures.elements)),
         ("mean", number(figures.mean)),
         ("deviation", number(figures.deviation)),
         ("min", format!("{}{}", number(figures.min), at(&figures.min_index))),
@@ -37,13 +37,11 @@ pub(super) fn write(out: &mut dyn Write, figures: &Figures) -> io::Result<()> {
     ];
     let quantiles = [1, 5, 25, 50, 75, 95, 99]
         .map(|percent| format!("{percent}% {}", number(figures.quantiles.percent(percent))));
-    let sampled = match figures.rank_error > 0.0 {
-        true => format!(
-            " (of {} numbers; a rank may be off by {:.2} %)",
-            grouped(figures.counted),
-            figures.rank_error * 100.0
-        ),
-        false => String::new(),
+    let sampled = if figures.rank_error > 0.0 {
+        let (counted, error) = (grouped(figures.counted), figures.rank_error * 100.0);
+        format!(" (of {counted} values; rank error at most {error:.2}%)")
+    } else {
+        String::new()
     };
     facts.push(("quantiles", format!("{}{sampled}", quantiles.join(", "))));
     writeln!(out)?;
@@ -54,7 +52,7 @@ pub(super) fn write(out: &mut dyn Write, figures: &Figures) -> io::Result<()> {
     }
 }
 
-/// A line for each stretch: where it begins, a bar, and its share.
+/// Writes a line for each bin: its start, a bar and its share.
 #[allow(clippy::cast_precision_loss)] // A dozen bars.
 fn bars(out: &mut dyn Write, histogram: &Bars, unicode: bool) -> io::Result<()> {
     writeln!(out)?;
@@ -68,16 +66,15 @@ fn bars(out: &mut dyn Write, histogram: &Bars, unicode: bool) -> io::Result<()> 
     Ok(())
 }
 
-/// A bar of a share of the longest, to an eighth of a column where that can be shown.
+/// A bar for a share of the longest, to an eighth of a column in Unicode.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn bar(share: f64, unicode: bool) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    match unicode {
-        true => {
-            let eighths = (share * LONGEST as f64 * 8.0).round() as usize;
-            format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
-        }
-        false => "#".repeat((share * LONGEST as f64).round() as usize),
+    if unicode {
+        let eighths = (share * LONGEST as f64 * 8.0).round() as usize;
+        format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+    } else {
+        "#".repeat((share * LONGEST as f64).round() as usize)
     }
 }
 

@@ -39,14 +39,14 @@ pub(super) fn run(args: &Show) -> Outcome {
     }
 }
 
-/// The part of the weight that is asked for.
+/// Opens the requested part of the weight.
 fn opened(args: &Show) -> Result<Window, Error> {
     let model = stdin::or_named(&args.open.options(), &args.model)?;
     say_unmatched(args, &model);
     Window::of(&model.find(&args.name)?, &args.options())
 }
 
-/// Says which rules match nothing in the model.
+/// Prints notes on rules that match nothing in the model.
 fn say_unmatched(args: &Show, model: &Model) {
     let weights: Vec<Weight> = model.weights().collect();
     let mut unmatched = Unmatched::new(weights.iter().map(Weight::name));
@@ -62,13 +62,13 @@ fn written(window: &Window, output: &Path) -> Result<(), Error> {
     if output.symlink_metadata().is_ok() {
         return Err(Error::usage("exists already")
             .in_file(output)
-            .hint("choose another name: what is there is never replaced"));
+            .hint("choose another output name; existing files are never overwritten"));
     }
     window.write_to(&LocalFile::new(output, false))?;
     let bytes = output.metadata().map_or(0, |about| about.len());
     let (shape, dtype) = (window.shape(), window.dtype());
     terminal::note(&format!(
-        "{}: {}, {shape:?} {dtype}, little-endian, row by row",
+        "{}: {}, {shape:?} {dtype}, little-endian, row-major",
         escaped(&output.to_string_lossy()),
         plural(bytes, "byte")
     ));
@@ -76,10 +76,8 @@ fn written(window: &Window, output: &Path) -> Result<(), Error> {
 }
 
 fn as_text(window: &Window, stats: bool) -> Result<Vec<u8>, Error> {
-    let numbers = match array::is_summarized(window.shape()) {
-        true => window.corners(EDGE)?,
-        false => window.numbers()?,
-    };
+    let is_summarized = array::is_summarized(window.shape());
+    let numbers = if is_summarized { window.corners(EDGE)? } else { window.numbers()? };
     let mut out = Vec::new();
     let width = terminal::width().unwrap_or(WIDTH);
     let text = array::text(window.shape(), &numbers, width);
@@ -91,7 +89,7 @@ fn as_text(window: &Window, stats: bool) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// `model.norm.weight  [64]  plain/F16  as F32`, and which rows and columns.
+/// Writes `model.norm.weight  [64]  plain/F16  as F32`, with the ranges of rows and columns.
 fn head(out: &mut dyn Write, window: &Window) -> io::Result<()> {
     let weight = window.weight();
     let storage = format!("{}/{}", weight.scheme(), escaped(weight.variant()));
@@ -112,7 +110,7 @@ fn head(out: &mut dyn Write, window: &Window) -> io::Result<()> {
     writeln!(out)
 }
 
-/// What is shown, as JSON.
+/// The JSON report.
 #[derive(Serialize)]
 struct Report<'a> {
     path: String,

@@ -1,4 +1,4 @@
-//! The arguments for the statistics of a model.
+//! The arguments of `stats`.
 
 use std::path::PathBuf;
 
@@ -6,24 +6,21 @@ use clap::Args as ClapArgs;
 use weighbridge::ops::StatsOptions;
 use weighbridge::{Model, Weight};
 
-use crate::args::{Open, Report, Select, Unmatched, Work};
+use crate::args::{MODEL, Open, Report, Select, Unmatched, Work, model_help};
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: weigh stats model/ --limit 5")]
 pub(crate) struct Stats {
-    /// A file, a directory, a name in a local store; `-` is standard input
-    ///
-    /// An index of shards stands for all of them, and so does any part of a split file.
-    #[arg(value_name = "MODEL")]
+    #[arg(value_name = "MODEL", help = MODEL, long_help = model_help())]
     pub(super) model: PathBuf,
 
     /// Show at most N lines of each list [default: 20]
     ///
-    /// All with --verbose.
+    /// --verbose shows all lines.
     #[arg(long, value_name = "N", conflicts_with = "verbose")]
     pub(super) limit: Option<usize>,
 
-    /// Leave out weights that cannot be read, such as arrays of text, and list them
+    /// Skip unreadable weights, such as arrays of text, and list them
     #[arg(long, help_heading = "Weights")]
     skip_unreadable: bool,
 
@@ -41,7 +38,7 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    /// The options as the library takes them.
+    /// Converts to library options.
     pub(super) fn options(&self) -> StatsOptions {
         StatsOptions::default()
             .select(self.select.options())
@@ -49,7 +46,7 @@ impl Stats {
             .work(&self.work.options())
     }
 
-    /// Says which rules match nothing in the model; the notes are for the report, too.
+    /// Prints notes on rules that match nothing, and returns them for the report.
     pub(super) fn unmatched(&self, model: &Model) -> Vec<String> {
         let weights: Vec<Weight> = model.weights().collect();
         let mut unmatched = Unmatched::new(weights.iter().map(Weight::name));

@@ -26,7 +26,7 @@ pub(super) fn run(args: &Stats) -> Outcome {
     }
 }
 
-/// Numbers that are none are an answer; whatever else looks odd may be meant so.
+/// The outcome. Only NaN and infinite values count: other anomalies may be intended.
 fn outcome(report: &StatsReport) -> Outcome {
     match report.nan + report.infinite {
         0 => Outcome::Done,

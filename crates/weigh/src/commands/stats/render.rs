@@ -1,4 +1,4 @@
-//! The statistics of a model, for people: what looks wrong, then a line for each weight.
+//! The statistics of a model as text: warnings, then a line for each weight.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::render::units::{count, figure, grouped, plural};
 use crate::render::wrap::wrapped;
 use crate::render::{ALARM, Page, TITLE};
 
-/// Lines of each list, unless something else is asked for.
+/// Default of `--limit`.
 const LINES: usize = 20;
 
 pub(super) fn write(
@@ -22,13 +22,10 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let lines = limit.unwrap_or(LINES);
     writeln!(out, "{TITLE}{}{TITLE:#}", escaped(&report.path))?;
-    let all = format!("{}, {} numbers", plural(report.weights, "weight"), count(report.elements));
+    let all = format!("{}, {} values", plural(report.weights, "weight"), count(report.elements));
     match report.odd {
-        0 => writeln!(out, "  {all}: none looks wrong")?,
-        odd => {
-            let look = if odd == 1 { "looks" } else { "look" };
-            writeln!(out, "  {all}: {ALARM}{} {look} wrong{ALARM:#}", grouped(odd))?;
-        }
+        0 => writeln!(out, "  {all}: no warnings")?,
+        odd => writeln!(out, "  {all}: {ALARM}{} with warnings{ALARM:#}", grouped(odd))?,
     }
     oddities(out, page, lines, report)?;
     if !report.tensors.is_empty() {
@@ -40,7 +37,7 @@ pub(super) fn write(
     remarks(out, page, &report.notes)
 }
 
-/// Says once that quantiles are not of all numbers, where that is so, and how far they may be off.
+/// States the rank error of quantiles that come from a sample.
 fn sampled(out: &mut dyn Write, page: &Page, report: &StatsReport) -> io::Result<()> {
     let errors = report.tensors.iter().map(|weight| weight.figures.rank_error);
     let (mut weights, mut worst) = (0, 0.0f64);
@@ -51,7 +48,7 @@ fn sampled(out: &mut dyn Write, page: &Page, report: &StatsReport) -> io::Result
         return Ok(());
     }
     let text = format!(
-        "Quantiles of {} are from one number in sixteen: a rank may be off by {:.2}%.",
+        "Quantiles of {} use one value in 16. The rank error is at most {:.2}%.",
         plural(weights, "large weight"),
         worst * 100.0
     );
@@ -59,7 +56,7 @@ fn sampled(out: &mut dyn Write, page: &Page, report: &StatsReport) -> io::Result
     wrapped(out, page.width, 2, 2, &text)
 }
 
-/// Each weight that looks wrong, and why.
+/// Lists each weight with warnings.
 fn oddities(
     out: &mut dyn Write,
     page: &Page,
@@ -80,7 +77,7 @@ fn oddities(
     more(out, odd.len() - shown)
 }
 
-/// A line for each weight: what looks worst first.
+/// Writes a line for each weight, worst first.
 fn table(out: &mut dyn Write, page: &Page, lines: usize, report: &StatsReport) -> io::Result<()> {
     let shown = page.shown_of(report.tensors.len(), lines);
     let shown_weights = &report.tensors[..shown];

@@ -1,30 +1,35 @@
-//! The arguments for verifying an output.
+//! The arguments of `verify`.
 
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
+use crate::args::stored_model_help;
 use crate::commands::convert::OutputArgs;
 use crate::commands::quantize::How;
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: weigh verify plain --against model/")]
 pub(crate) struct Verify {
-    /// The output to check: a file or a directory
+    /// Output to check: a file or a directory
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
 
-    /// The model it was made from
-    #[arg(long, value_name = "MODEL")]
+    #[arg(
+        long,
+        value_name = "MODEL",
+        help = "Source model of the output",
+        long_help = stored_model_help()
+    )]
     pub(crate) against: PathBuf,
 
-    /// OUT was made by `dequantize`
+    /// OUT was written by `dequantize`
     ///
-    /// Of a directory this is known: by its marker, or by the config in it.
+    /// Only needed for a file. A directory is recognised by its marker or its config.
     #[arg(long)]
     pub(crate) dequantized: bool,
 
-    /// OUT was made by `quantize`, with this type
+    /// OUT was written by `quantize` with this type
     #[arg(long = "type", value_name = "TYPE", conflicts_with = "dequantized")]
     pub(crate) to_type: Option<String>,
 

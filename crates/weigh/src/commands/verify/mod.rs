@@ -31,7 +31,7 @@ pub(super) fn run(args: &Verify) -> Outcome {
     }
 }
 
-/// What is compared: the output, and what it was made from.
+/// The output and its source.
 enum Pair {
     Models(Model, Model),
     Pipelines(Vec<Model>, Vec<Model>),
@@ -40,11 +40,10 @@ enum Pair {
 impl Pair {
     fn open(args: &Verify) -> Result<Self, Error> {
         let opener = args.output_args.open.options();
-        // `--scheme` and the like are for the model, not for the output.
+        // `--scheme` and similar options apply to the source only.
         let plain = OpenOptions::new().access(FileAccess::Read);
-        let pipeline = |opener: &OpenOptions, path: &Path| match path.is_dir() || !path.exists() {
-            true => opener.open_pipeline(path),
-            false => Ok(None),
+        let pipeline = |opener: &OpenOptions, path: &Path| {
+            if path.is_dir() || !path.exists() { opener.open_pipeline(path) } else { Ok(None) }
         };
         if let Some(outputs) = pipeline(&plain, &args.output)?
             && let Some(models) = pipeline(&opener, &args.against)?
@@ -99,7 +98,7 @@ impl Pair {
     }
 }
 
-/// The report, and what is said of rules that match nothing.
+/// The report, and notes on rules that match nothing.
 fn verify(args: &Verify, stop: &Stop) -> Result<(VerifyReport, Vec<String>), Error> {
     let pair = Pair::open(args)?;
     stop.begin();
@@ -118,7 +117,7 @@ fn verify(args: &Verify, stop: &Stop) -> Result<(VerifyReport, Vec<String>), Err
     Ok((report?, unmatched))
 }
 
-/// The report, and notes on the options it was made with.
+/// The report with notes on the options.
 #[derive(serde::Serialize)]
 struct WithNotes<'a> {
     #[serde(flatten)]
@@ -135,15 +134,12 @@ fn show(args: &Verify, report: &VerifyReport, notes: Vec<String>) -> io::Result<
         Some(layout) => pages::json::report(out, layout, WithNotes { report, notes }),
         None => {
             render::write(out, &page, report)?;
-            match report.mismatched.is_empty() {
-                true => Ok(()),
-                false => next(out, args),
-            }
+            if report.mismatched.is_empty() { Ok(()) } else { next(out, args) }
         }
     })
 }
 
-/// What shows more of values that differ. Pipelines are not compared by it.
+/// Suggests `weigh diff` for values that differ. It does not support pipelines.
 fn next(out: &mut dyn io::Write, args: &Verify) -> io::Result<()> {
     if args.output_args.open.options().open_pipeline(&args.against).is_ok_and(|of| of.is_some()) {
         return Ok(());

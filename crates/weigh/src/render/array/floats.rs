@@ -1,8 +1,8 @@
-//! Floating-point numbers of an array, in the digits and the notation that numpy gives them.
+//! Formats the floating-point numbers of an array as numpy does.
 //!
-//! Each number has as many digits as tell it from its neighbours in its type, and at most eight after
-//! the point. All are written with an exponent if the largest is large for its type, the smallest is
-//! small, or they are far apart.
+//! Each number has as many digits as distinguish it from its neighbours in its type, and at most
+//! eight after the point. All have an exponent if the largest is large for its type, the smallest is
+//! small, or their ratio is large.
 
 use weighbridge::f16;
 
@@ -91,9 +91,10 @@ impl Float for f16 {
 
 /// All numbers as words of the same width.
 pub(super) fn words<F: Float>(numbers: &[F]) -> Vec<String> {
-    let format = match needs_exponents(numbers) {
-        true => Format::with_exponents(numbers),
-        false => Format::with_points(numbers),
+    let format = if needs_exponents(numbers) {
+        Format::with_exponents(numbers)
+    } else {
+        Format::with_points(numbers)
     };
     let format = format.with_room_for_the_others(numbers);
     numbers.iter().map(|&number| format.word(number)).collect()
@@ -137,13 +138,12 @@ impl Format {
             let (significand, power) = text.split_once('e').unwrap_or((&text, "0"));
             let after_point = digits_after_point(&text);
             left = left.max(if significand.starts_with('-') { 2 } else { 1 });
-            digits = digits.max(match after_point > DIGITS {
-                true => {
-                    let rounded = format!("{:.DIGITS$e}", number.exact());
-                    let rounded = rounded.split_once('e').map_or("", |(digits, _)| digits);
-                    digits_after_point(rounded.trim_end_matches('0'))
-                }
-                false => after_point,
+            digits = digits.max(if after_point > DIGITS {
+                let rounded = format!("{:.DIGITS$e}", number.exact());
+                let rounded = rounded.split_once('e').map_or("", |(digits, _)| digits);
+                digits_after_point(rounded.trim_end_matches('0'))
+            } else {
+                after_point
             });
             exponent = exponent.max(power.trim_start_matches('-').len().max(2));
         }
@@ -172,9 +172,10 @@ impl Format {
             }
             Some((digits, places)) => {
                 let shortest = number.shortest();
-                let text = match digits_after_point(&shortest) == digits {
-                    true => shortest,
-                    false => format!("{exact:.digits$e}"),
+                let text = if digits_after_point(&shortest) == digits {
+                    shortest
+                } else {
+                    format!("{exact:.digits$e}")
                 };
                 let (significand, power) = text.split_once('e').unwrap_or((&text, "0"));
                 let point = if digits == 0 { "." } else { "" };

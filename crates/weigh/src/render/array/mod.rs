@@ -85,9 +85,10 @@ impl Page<'_> {
         if axis == self.shape.len() {
             return self.words.get(at).cloned().unwrap_or_default();
         }
-        match axis + 1 == self.shape.len() {
-            true => self.line_of_words(at, indent, width),
-            false => self.lines(axis, at, indent, width),
+        if axis + 1 == self.shape.len() {
+            self.line_of_words(at, indent, width)
+        } else {
+            self.lines(axis, at, indent, width)
         }
     }
 
@@ -103,9 +104,10 @@ impl Page<'_> {
                 line = " ".repeat(indent);
             }
             line.push_str(word);
-            match is_last {
-                true => done.push_str(&line),
-                false => line.push(' '),
+            if is_last {
+                done.push_str(&line);
+            } else {
+                line.push(' ');
             }
         };
         for index in 0..shown {

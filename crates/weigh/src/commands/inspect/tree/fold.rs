@@ -1,9 +1,8 @@
-//! From names to a tree, and from many modules that are alike to one.
+//! Builds the module tree and folds identical modules.
 //!
-//! Names are cut at their dots. Children of a module whose names are numbers are alike if they have
-//! the same weights under the same names, in the same shapes and stored the same way; those become one
-//! module, called by its ranges. This goes from the leaves upwards, so that experts are folded before the
-//! layers that hold them.
+//! Names are split at dots. Children with numbers as names are identical if their weights have the
+//! same names, shapes and storage. Identical children become one module named by its ranges. Folding
+//! starts at the leaves, so experts are folded before their layers.
 
 use std::collections::HashMap;
 
@@ -12,10 +11,10 @@ use weighbridge::ops::TensorReport;
 use super::super::sort::by_name;
 use super::{Kind, Module};
 
-/// Names are not cut into more pieces than this.
+/// Most pieces that a name is split into.
 const DEEPEST: usize = 32;
 
-/// A module as names give it.
+/// A module before folding.
 #[derive(Default)]
 struct Branch<'n> {
     weights: Vec<&'n TensorReport>,
@@ -37,10 +36,10 @@ pub(super) fn tree(tensors: &[TensorReport]) -> Vec<Module> {
     modules
 }
 
-/// The weights of a module, and the names and sorts of the modules in it.
+/// The weights of a module, and the names and content numbers of its modules.
 type Contents = (Vec<Kind>, Vec<(String, usize)>);
 
-/// What is inside modules, each sort of contents with a number.
+/// Numbers distinct module contents.
 #[derive(Default)]
 struct Shapes {
     known: HashMap<Contents, usize>,
@@ -53,14 +52,14 @@ impl Shapes {
     }
 }
 
-/// Modules that are alike.
+/// Identical modules.
 struct Group {
     numbers: Vec<u64>,
     sort: usize,
     sum: Module,
 }
 
-/// The modules on one level, and the names and sorts of all of them.
+/// Folds the modules of one level, and returns their names and content numbers too.
 fn folded(
     branches: HashMap<&str, Branch<'_>>,
     shapes: &mut Shapes,
@@ -91,7 +90,7 @@ fn folded(
     (all.into_iter().map(|group| group.sum).collect(), sorts)
 }
 
-/// A module with all that is in it, and which sort of contents that is.
+/// Builds a module with its children, and returns its content number.
 fn module(name: &str, branch: Branch<'_>, shapes: &mut Shapes) -> (Module, usize) {
     let (modules, sorts) = folded(branch.inner, shapes);
     let kinds: Vec<Kind> = branch.weights.iter().map(|tensor| kind(tensor)).collect();
@@ -116,12 +115,12 @@ fn kind(tensor: &TensorReport) -> Kind {
     Kind { shape: tensor.shape.clone(), scheme, variant }
 }
 
-/// A name that counts: digits, spelled as a number is.
+/// The number that a name spells canonically.
 fn number(name: &str) -> Option<u64> {
     name.parse().ok().filter(|number: &u64| number.to_string() == name)
 }
 
-/// Adds a module of the same sort.
+/// Adds the totals of an identical module.
 fn merge(sum: &mut Module, other: &Module) {
     sum.weights += other.weights;
     sum.parameters = sum.parameters.saturating_add(other.parameters);
@@ -131,7 +130,7 @@ fn merge(sum: &mut Module, other: &Module) {
     }
 }
 
-/// `0-31`; `{0-3,8}` if there are gaps.
+/// Formats ranges: `0-31`, or `{0-3,8}` with gaps.
 fn ranges(numbers: &[u64]) -> String {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for &number in numbers {
@@ -140,9 +139,8 @@ fn ranges(numbers: &[u64]) -> String {
             _ => ranges.push((number, number)),
         }
     }
-    let shown = |&(first, last): &(u64, u64)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let shown = |&(first, last): &(u64, u64)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
     };
     match &ranges[..] {
         [one] => shown(one),
@@ -150,7 +148,7 @@ fn ranges(numbers: &[u64]) -> String {
     }
 }
 
-/// A module that holds nothing but another one is named along with it: `q_proj.weight`.
+/// Joins a module with its only child: `q_proj.weight`.
 fn joined(module: &mut Module) {
     while module.weight.is_none()
         && let [_] = module.modules[..]

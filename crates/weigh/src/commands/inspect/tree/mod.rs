@@ -1,4 +1,4 @@
-//! Weights as a tree of modules, in which what is numbered and alike stands once.
+//! Weights as a tree of modules, with identical numbered modules folded.
 
 use std::io::{self, Write};
 
@@ -12,23 +12,23 @@ use crate::render::units::{bytes, count, grouped};
 
 mod fold;
 
-/// A module, or a weight; of several that are alike, the sum of all.
+/// A module or a weight, or the total of several identical ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Module {
-    /// Its name in the module around it: `self_attn`, `layers.0-31`.
+    /// The name within the parent module: `self_attn`, `layers.0-31`.
     name: String,
-    /// How many weights are in it.
+    /// Number of weights.
     weights: u64,
     parameters: u64,
     bytes: u64,
-    /// What the weight of this name is, or each of them.
+    /// The shape and storage, if it is a weight.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     weight: Option<Kind>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     modules: Vec<Module>,
 }
 
-/// What makes two weights alike.
+/// The properties in which identical weights agree.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 struct Kind {
     shape: Vec<u64>,
@@ -36,7 +36,7 @@ struct Kind {
     variant: String,
 }
 
-/// The tree of these weights.
+/// Builds the tree of these weights.
 pub(super) fn of(tensors: &[TensorReport]) -> Vec<Module> {
     fold::tree(tensors)
 }
@@ -66,10 +66,7 @@ fn add(table: &mut Table<6>, module: &Module, depth: usize) {
         }
         None => (String::new(), String::new()),
     };
-    let name = match module.name.is_empty() {
-        true => "\"\"".into(),
-        false => escaped(&module.name),
-    };
+    let name = if module.name.is_empty() { "\"\"".into() } else { escaped(&module.name) };
     table.row([
         format!("{:1$}{name}", "", 2 * depth),
         grouped(module.weights),
