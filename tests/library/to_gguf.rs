@@ -11,7 +11,7 @@ use std::thread;
 
 use serde_json::{Value as Json, json};
 use weighbridge::catalog::Value;
-use weighbridge::internals::families::{self, Known, known_by};
+use weighbridge::internals::families::{FAMILIES, Family, of_config};
 use weighbridge::ops::{self, ConvertOptions, Names, OutputType};
 use weighbridge::{DType, Model, OpenOptions, Select, Source, Stores};
 
@@ -130,8 +130,8 @@ pub(crate) fn config(family: &str) -> Json {
 }
 
 /// The family of a model.
-pub(crate) fn known(name: &str) -> Known {
-    known_by(&config(name)).unwrap_or_else(|| panic!("{name} is of no family"))
+pub(crate) fn known(name: &str) -> &'static Family {
+    of_config(&config(name)).unwrap_or_else(|| panic!("{name} is of no family"))
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn models_become_the_files_of_the_converter() {
 #[test]
 fn every_family_has_a_file_of_the_converter() {
     let names = converted();
-    let found: BTreeSet<&str> = names.iter().map(|name| known(name).model_type).collect();
-    let families: BTreeSet<&str> = families::known().map(|family| family.model_type).collect();
+    let found: BTreeSet<&str> = names.iter().map(|name| known(name).types[0]).collect();
+    let families: BTreeSet<&str> = FAMILIES.iter().map(|family| family.types[0]).collect();
     assert_eq!(found, families);
 }
 

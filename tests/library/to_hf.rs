@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 use weighbridge::catalog::Value;
-use weighbridge::internals::families;
+use weighbridge::internals::families::FAMILIES;
 use weighbridge::ops::{self, ConvertOptions, Names, OutputType};
 use weighbridge::{DType, Model, OpenOptions, Select, Source, Weight};
 
@@ -176,11 +176,11 @@ fn files_become_the_models_that_they_were_made_of() {
     // What more a repository has than a language model in plain numbers is in no file.
     names.retain(|name| {
         let has_text = || config(name).get("text_config").is_none();
-        known(name).goes_back && has_text() && is_plain(&open(&folder(name).join("hf")))
+        known(name).goes_back() && has_text() && is_plain(&open(&folder(name).join("hf")))
     });
-    let found: BTreeSet<&str> = names.iter().map(|name| known(name).model_type).collect();
-    let families = families::known().filter(|family| family.goes_back);
-    assert_eq!(found, families.map(|family| family.model_type).collect());
+    let found: BTreeSet<&str> = names.iter().map(|name| known(name).types[0]).collect();
+    let families = FAMILIES.iter().filter(|family| family.goes_back());
+    assert_eq!(found, families.map(|family| family.types[0]).collect());
     every(&names, check);
 }
 

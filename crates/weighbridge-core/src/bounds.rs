@@ -184,7 +184,7 @@ impl Levels<'_> {
 
 kernel! {
     fn fill(_isa; levels: Levels<'_>, values: &[f32], out: &mut [Bounds]) -> () {
-        levels.each(values.iter().zip(out), |bounds, out| *out = bounds)
+        levels.each(values.iter().zip(out), |bounds, out| *out = bounds);
     }
 }
 

@@ -140,15 +140,7 @@ fn add(entry: Entry, place: &Span, catalog: &mut Catalog, seen: &mut Seen) {
             (StoredType::opaque(format!("type {dtype}")), Some(("unknown-type", message)))
         }
     };
-    catalog.tensors.push(listed(
-        name,
-        shape,
-        stored,
-        place.data,
-        (offset, bytes),
-        problem,
-        &mut catalog.findings,
-    ));
+    list(catalog, name, shape, stored, place.data, (offset, bytes), problem);
 }
 
 /// The reason no type of that number fits.
@@ -156,26 +148,26 @@ pub(super) fn misfit(stored: &StoredType, shape: &[u64], bytes: u64) -> String {
     format!("{} {shape:?} does not take the {bytes} bytes the index gives it", stored.name())
 }
 
-/// A tensor at an offset from the start of the data; what is wrong with it becomes a finding and
-/// the reason its values are refused.
-pub(super) fn listed(
+/// Lists a tensor at an offset from the start of the data; what is wrong with it becomes a finding
+/// and the reason its values are refused.
+pub(super) fn list(
+    catalog: &mut Catalog,
     name: Box<str>,
     shape: Shape,
     stored: StoredType,
     data: u64,
     (offset, bytes): (u64, u64),
     mut problem: Option<(&'static str, String)>,
-    findings: &mut Vec<Finding>,
-) -> TensorInfo {
+) {
     let start = data.checked_add(offset).filter(|start| start.checked_add(bytes).is_some());
     if start.is_none() {
         let message = format!("its offset {offset} and size {bytes} are too large for any file");
         problem = Some(("out-of-bounds", message));
     }
     if let Some((kind, message)) = &problem {
-        findings.push(Finding::of(&name, kind, message.clone()));
+        catalog.findings.push(Finding::of(&name, kind, message.clone()));
     }
     let place = start.map_or(Place::nowhere(), Place::at);
     let refused = problem.map(|(_, message)| message.into());
-    TensorInfo { name, shape, stored, bytes, place, refused }
+    catalog.tensors.push(TensorInfo { name, shape, stored, bytes, place, refused });
 }

@@ -14,7 +14,7 @@ use std::fmt;
 
 use serde::de::{Deserializer, SeqAccess, Visitor};
 
-use crate::catalog::{Catalog, Finding, LISTED, Shape, TensorInfo, element_count};
+use crate::catalog::{Catalog, Finding, LISTED, Shape, element_count};
 use crate::cursor::{Cursor, Endian};
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
@@ -112,15 +112,14 @@ impl<'de> Visitor<'de> for Rows<'_> {
             let cost = RECORD.saturating_add((entry.name.len() as u64).saturating_mul(2));
             let charged = crate::charge_item(self.budget, cost, "the list of tensors");
             metadata::keep(charged, self.failure)?;
-            let info = entry.into_info(self.data, &mut self.catalog.findings);
-            self.catalog.tensors.push(info);
+            entry.list(self.data, self.catalog);
         }
         Ok(())
     }
 }
 
 impl Entry {
-    fn into_info(self, data: u64, findings: &mut Vec<Finding>) -> TensorInfo {
+    fn list(self, data: u64, catalog: &mut Catalog) {
         let dtype = self.dtype.unwrap_or_default();
         let shape = self.shape.unwrap_or_else(|| Shape::from_slice(&[self.size]));
         let (stored, problem) = match dtypes::named(&dtype.to_ascii_uppercase()) {
@@ -143,6 +142,6 @@ impl Entry {
             None => Some(("size", format!("its shape {shape:?} is too large"))),
         };
         let place = (self.offset, self.size);
-        index::listed(self.name.into(), shape, stored, data, place, problem, findings)
+        index::list(catalog, self.name.into(), shape, stored, data, place, problem);
     }
 }

@@ -22,30 +22,28 @@ const BESIDE: &[&str] = names! {
 /// Branches that an error message names.
 const SHOWN: usize = 20;
 
+/// A branch of the top object, and its key.
+type Branch = (u32, String);
+
 /// Where the model is in a checkpoint.
 struct Wrapped {
     /// The branch that holds it, and its key.
     branch: u32,
     name: String,
     /// Other branches that hold tensors, with their keys.
-    beside: Vec<(u32, String)>,
+    beside: Vec<Branch>,
 }
 
 impl Reader<'_, '_> {
     /// Leaves off the wrapper where it alone holds tensors, but for what training keeps beside the
-    /// model: that is left out.
-    pub(super) fn unwrap(
-        &mut self,
-        root: Id,
-        first_tensor: usize,
-        trail: &mut Trail,
-    ) -> Result<()> {
+    /// model: that is left out. The tensors of this walk are those from the `first` on.
+    pub(super) fn unwrap(&mut self, root: Id, first: usize, trail: &mut Trail) -> Result<()> {
         let Some(Wrapped { branch, name, beside }) = self.wrapped(root, trail)? else {
             return Ok(());
         };
-        let left_out = self.leave_out(&beside, first_tensor, trail);
+        let left_out = self.leave_out(&beside, first, trail);
         let cut = name.len().saturating_add(1);
-        let tensors = self.catalog.tensors.iter_mut().skip(first_tensor);
+        let tensors = self.catalog.tensors.iter_mut().skip(first);
         for (tensor, _) in tensors.zip(&trail.branches).filter(|(_, (at, _))| *at == branch) {
             if let Some(short) = tensor.name.get(cut..) {
                 tensor.name = short.into();
@@ -102,12 +100,7 @@ impl Reader<'_, '_> {
     }
 
     /// Takes branches out of the list; gives their names with what they held.
-    fn leave_out(
-        &mut self,
-        beside: &[(u32, String)],
-        first_tensor: usize,
-        trail: &mut Trail,
-    ) -> Vec<String> {
+    fn leave_out(&mut self, beside: &[Branch], first: usize, trail: &mut Trail) -> Vec<String> {
         if beside.is_empty() {
             return Vec::new();
         }
@@ -115,11 +108,11 @@ impl Reader<'_, '_> {
         let mut of = trail.branches.iter().map(|(branch, _)| is_out(*branch));
         let mut at = 0usize;
         self.catalog.tensors.retain(|_| {
-            let is_older = at < first_tensor;
+            let is_older = at < first;
             at = at.saturating_add(1);
             is_older || !of.next().unwrap_or(false)
         });
-        let held = |(branch, name): &(u32, String)| {
+        let held = |(branch, name): &Branch| {
             let count = trail.branches.iter().filter(|(at, _)| at == branch).count();
             let tensors = if count == 1 { "tensor" } else { "tensors" };
             format!("`{name}` ({count} {tensors})")
@@ -127,7 +120,7 @@ impl Reader<'_, '_> {
         let counts = beside.iter().map(held).collect();
         trail.branches.retain(|(branch, _)| !is_out(*branch));
         let is_inside = |tensor: &str| {
-            let after = |(_, name): &(u32, String)| tensor.strip_prefix(&**name);
+            let after = |(_, name): &Branch| tensor.strip_prefix(&**name);
             beside.iter().filter_map(after).any(|rest| rest.starts_with('.'))
         };
         self.catalog.findings.retain(|finding| !finding.tensor.as_deref().is_some_and(is_inside));

@@ -27,15 +27,18 @@ pub struct Changed {
     /// The keys that were removed, with the keys they lie under: `text_config.quantization_config`.
     pub removed: Vec<String>,
     /// The keys that hold something else now.
-    pub changed: Vec<NewValue>,
+    pub changed: Vec<ChangedKey>,
 }
 
-/// A key that holds something else now.
-#[derive(Debug, PartialEq)]
-pub struct NewValue {
+/// A key of a config that holds something else now.
+#[derive(Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
+pub struct ChangedKey {
+    /// The key, with those it lies under.
     pub key: String,
     /// What it held; nothing if it is new.
     pub from: Option<String>,
+    /// What it holds now.
     pub to: String,
 }
 
@@ -153,7 +156,7 @@ impl Editor<'_> {
         if before != named {
             self.edits.push((member.value.clone(), format!("\"{named}\"")));
             let key = format!("{path}{}", member.key);
-            self.changed.changed.push(NewValue { key, from: Some(before), to: named.to_owned() });
+            self.changed.changed.push(ChangedKey { key, from: Some(before), to: named.to_owned() });
         }
     }
 
@@ -177,7 +180,7 @@ impl Editor<'_> {
             };
             text.push_str(&format!("{comma}{space}{}: {value}", Json::from(*key)));
             last = last.or(Some(object.at.start + 1));
-            self.changed.changed.push(NewValue { key: (*key).to_owned(), from: None, to: value });
+            self.changed.changed.push(ChangedKey { key: (*key).to_owned(), from: None, to: value });
         }
         let at = last.unwrap_or(object.at.start + 1);
         self.edits.push((at..at, text));

@@ -7,7 +7,7 @@ use crate::dtype::DType;
 mod edit;
 mod parse;
 
-pub use edit::{Change, Changed, change};
+pub use edit::{Change, Changed, ChangedKey, change};
 pub use parse::parse;
 
 /// What describes a model of Hugging Face's transformers.

@@ -49,6 +49,6 @@ kernel! {
     pub fn decode_eight_columns['a, R: Fn(usize) -> &'a [u8], T: Number, const STRIDE: usize](
         isa; codes: EightColumns<'a, R, STRIDE>, out: &mut [T]
     ) -> () {
-        isa.eight_columns(codes, out)
+        isa.eight_columns(codes, out);
     }
 }

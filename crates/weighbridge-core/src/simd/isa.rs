@@ -149,7 +149,7 @@ operations! {
     eight_columns['a, T: Number, const STRIDE: usize](
         codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
         out: &mut [T]
-    ) { codes.define(out) }
+    ) { codes.define(out); }
     /// Sums over the numbers of one side of a comparison.
     one_side(numbers: &[Eight]) -> OneSide { accumulate::one_side(numbers) }
     /// Sums over the numbers of both sides of a comparison.

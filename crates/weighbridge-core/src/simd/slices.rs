@@ -23,12 +23,12 @@ kernel! {
 kernel! {
     /// Prefetches memory that will be written soon. Rows of an output lie pages apart, so the CPU
     /// cannot predict the next one where a kernel goes from row to row.
-    pub fn prefetch[T](isa; out: &[T]) -> () { isa.prefetch(out) }
+    pub fn prefetch[T](isa; out: &[T]) -> () { isa.prefetch(out); }
 }
 
 kernel! {
     /// Rounds each of `values` to `out`'s type. NaN stays NaN.
-    pub fn narrow[T: Number](isa; values: &[f32], out: &mut [T]) -> () { isa.narrow(values, out) }
+    pub fn narrow[T: Number](isa; values: &[f32], out: &mut [T]) -> () { isa.narrow(values, out); }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub(super) const BERT: Family = Family {
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::WordPieces,
+    mlx: false,
     ..DECODER
 };
 

@@ -24,7 +24,6 @@ pub(super) const COHERE: Family = Family {
         ],
         ..BACK
     }),
-    mlx: true,
     ..DECODER
 };
 

@@ -23,7 +23,6 @@ pub(super) const COHERE2: Family = Family {
         untold: &["layer_types"],
         ..BACK
     }),
-    mlx: true,
     ..DECODER
 };
 

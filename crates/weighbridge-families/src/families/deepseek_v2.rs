@@ -30,6 +30,7 @@ pub(super) const DEEPSEEK_V2: Family = Family {
         ..DEFAULTS
     }),
     back: Some(LATENT_BACK),
+    mlx: false,
     ..DECODER
 };
 
@@ -65,7 +66,7 @@ const KEYS: &[Entry] = &[
     ("attention.value_length_mla", Count, Needed(&["v_head_dim"])),
     ("expert_feed_forward_length", Count, Needed(&["moe_intermediate_size", "intermediate_size"])),
     ("expert_count", Count, Any(&["n_routed_experts"])),
-    ("expert_shared_count", Count, Made(shared_experts)),
+    ("expert_shared_count", Count, Made(|settings| or_zero(settings, "n_shared_experts"))),
     ("expert_weights_scale", Number, Any(&["routed_scaling_factor"])),
     ("expert_weights_norm", Flag, Made(normalized)),
     ("rope.dimension_count", Count, Needed(&["qk_rope_head_dim"])),
@@ -95,11 +96,6 @@ fn latent_key_length(settings: &Settings) -> Option<Json> {
 fn made_key_length(settings: &Settings) -> Option<Json> {
     let rotated = settings.count("qk_rope_head_dim")?;
     settings.count("qk_nope_head_dim")?.checked_add(rotated).map(Json::from)
-}
-
-/// How many experts see every token.
-fn shared_experts(settings: &Settings) -> Option<Json> {
-    Some(settings.find(&["n_shared_experts"]).cloned().unwrap_or(0.into()))
 }
 
 /// True, or nothing.

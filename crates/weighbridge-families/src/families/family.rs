@@ -3,68 +3,68 @@
 pub(super) use super::blocks::*;
 
 /// Models that share a class of transformers', names of weights, and what files say of them.
-pub(crate) struct Family {
+pub struct Family {
     /// Its name in GGUF, with which its keys begin. Several families may have one; those that are told by
     /// more ([`Back::is`]) stand first in the table.
-    pub architecture: &'static str,
+    pub(crate) architecture: &'static str,
     /// What remarks call it, if that is not its architecture.
-    pub shown: Option<&'static str>,
+    pub(crate) shown: Option<&'static str>,
     /// What configs call it under `architectures`; a config that is made has the first.
-    pub classes: &'static [&'static str],
+    pub(crate) classes: &'static [&'static str],
     /// What they call it under `model_type`; the first is the language model's own.
     pub types: &'static [&'static str],
     /// Further names of models whose weights are those of the family.
-    pub also: &'static [&'static str],
+    pub(crate) also: &'static [&'static str],
     /// Models that GGUF calls by the same name, but changes in ways that are not known here.
-    pub unlike: &'static [&'static str],
+    pub(crate) unlike: &'static [&'static str],
 
     /// What stands before names of weights where transformers saves them, but for the output head.
-    pub prefix: &'static str,
+    pub(crate) prefix: &'static str,
     /// Its modules in Hugging Face's names.
-    pub rows: &'static [&'static [Row]],
+    pub(crate) rows: &'static [&'static [Row]],
     /// GGUF's tensors that are not common names as they are.
-    pub gguf: &'static [&'static [Row]],
+    pub(crate) gguf: &'static [&'static [Row]],
     /// Whether GGUF has the rows of query and key heads in pairs, where Hugging Face has halves.
-    pub pairs: bool,
+    pub(crate) pairs: bool,
     /// What GGUF adds to Hugging Face's norms.
     pub norm_add: f32,
     /// Whether GGUF leaves out embedding rows that no token uses.
-    pub cuts_embedding: bool,
+    pub(crate) cuts_embedding: bool,
     /// Whether the first positions are those of padding, which GGUF leaves out.
-    pub pads_positions: bool,
+    pub(crate) pads_positions: bool,
     /// Whether the output head shares the embedding's numbers, unless a config says otherwise.
-    pub tied: bool,
+    pub(crate) tied: bool,
     /// Whether there may be layers that predict further tokens, behind those that the config counts.
     /// The converter may leave them out.
-    pub predicts: bool,
+    pub(crate) predicts: bool,
     /// Whether it does.
-    pub drops_next: bool,
+    pub(crate) drops_next: bool,
     /// Which output heads it leaves out.
-    pub drops_head: DropsHead,
+    pub(crate) drops_head: DropsHead,
     /// How names of weights begin that the converter leaves out, with `#` for numbers, and what they are.
-    pub left_out: &'static [(&'static str, &'static str)],
+    pub(crate) left_out: &'static [(&'static str, &'static str)],
 
     /// Keys of configs that the converter does not look at.
-    pub ignored: &'static [&'static str],
+    pub(crate) ignored: &'static [&'static str],
     /// Entries that stand before all but the architecture.
-    pub early: &'static [Entry],
+    pub(crate) early: &'static [Entry],
     /// The entries. One that is set again keeps its place.
-    pub keys: &'static [&'static [Entry]],
+    pub(crate) keys: &'static [&'static [Entry]],
     /// Tensors that follow from the config.
-    pub computed: fn(&Settings) -> Tensors,
+    pub(crate) computed: fn(&Settings) -> Tensors,
     /// Whether rotary embeddings may have sections.
-    pub has_sections: bool,
+    pub(crate) has_sections: bool,
     /// Refuses models that look like one of the family and are converted in another way.
-    pub refuse: fn(&Settings, &About<'_>) -> Result<()>,
+    pub(crate) refuse: fn(&Settings, &About<'_>) -> Result<()>,
     /// What transformers fills in where a config is silent, if it knows the family.
-    pub defaults: Option<Defaults>,
+    pub(crate) defaults: Option<Defaults>,
 
     /// How its tokenizer is read.
-    pub tokenizer: Tokenizer,
+    pub(crate) tokenizer: Tokenizer,
     /// The way back, if it is known.
-    pub back: Option<Back>,
+    pub(crate) back: Option<Back>,
     /// Whether mlx-lm takes its weights as transformers saves them.
-    pub mlx: bool,
+    pub(crate) mlx: bool,
 }
 
 /// A model that reads in one direction, as most are. A family says what differs.
@@ -94,30 +94,36 @@ pub(crate) const DECODER: Family = Family {
     has_sections: false,
     refuse: |_, _| Ok(()),
     defaults: None,
-    tokenizer: Tokenizer::BytePairs,
+    tokenizer: Tokenizer::BytePairs(&[]),
     back: None,
-    mlx: false,
+    mlx: true,
 };
 
 impl Family {
     /// Whether configs or GGUF files call it so.
-    pub fn is_called(&self, name: &str) -> bool {
+    pub(crate) fn is_called(&self, name: &str) -> bool {
         self.architecture == name || self.types.contains(&name) || self.also.contains(&name)
     }
 
+    /// Whether a GGUF file becomes a repository again.
+    #[must_use]
+    pub fn goes_back(&self) -> bool {
+        self.back.is_some()
+    }
+
     /// What remarks call it.
-    pub fn shown(&self) -> &'static str {
+    pub(crate) fn shown(&self) -> &'static str {
         self.shown.unwrap_or(self.architecture)
     }
 
     /// Hugging Face's name of the module with the embedding.
-    pub fn embedding(&self) -> &'static str {
+    pub(crate) fn embedding(&self) -> &'static str {
         let mut rows = self.rows.iter().copied().flatten();
         rows.find(|row| row.1 == ["token_embd"]).map_or("embed_tokens", |row| row.0)
     }
 
     /// Why converters leave out a weight, if they do. Names may have the prefix of the model.
-    pub fn leaves_out(&self, name: &str, prefix: &str) -> Option<&'static str> {
+    pub(crate) fn leaves_out(&self, name: &str, prefix: &str) -> Option<&'static str> {
         let (below, _) = pattern(name.strip_prefix(prefix).unwrap_or(name));
         let is_one = |start: &str| below.starts_with(start) || name.starts_with(start);
         self.left_out.iter().find(|(start, _)| is_one(start)).map(|(_, what)| *what)

@@ -19,7 +19,6 @@ pub(super) const GEMMA: Family = Family {
     // The id is that of the token that ends a turn.
     tokenizer: Tokenizer::Pieces(Some(107)),
     back: Some(Back { flags: ATTENTION_BIAS, ..BACK }),
-    mlx: true,
     ..DECODER
 };
 

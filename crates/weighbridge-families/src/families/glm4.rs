@@ -20,7 +20,7 @@ pub(super) const GLM4: Family = Family {
         ..DEFAULTS
     }),
     // No file calls them special.
-    tokenizer: Tokenizer::BytePairsWith(&[
+    tokenizer: Tokenizer::BytePairs(&[
         ("eos", "<|endoftext|>"),
         ("eot", "<|user|>"),
         ("unk", "<|endoftext|>"),
@@ -31,7 +31,6 @@ pub(super) const GLM4: Family = Family {
         flags: &[("attention_bias", &[Q, K, V])],
         ..BACK
     }),
-    mlx: true,
     ..DECODER
 };
 

@@ -29,7 +29,7 @@ pub(super) const GLM4_MOE: Family = Family {
         ..DEFAULTS
     }),
     // No file calls them special.
-    tokenizer: Tokenizer::BytePairsWith(&[
+    tokenizer: Tokenizer::BytePairs(&[
         ("bos", "[gMASK]"),
         ("eot", "<|user|>"),
         ("unk", "<|endoftext|>"),
@@ -44,6 +44,7 @@ pub(super) const GLM4_MOE: Family = Family {
         fixed: &[("num_hidden_layers", layers_of_the_model)],
         ..BACK
     }),
+    mlx: false,
     ..DECODER
 };
 

@@ -30,6 +30,7 @@ pub(super) const GPT2: Family = Family {
         untold: &["activation_function", "scale_attn_by_inverse_layer_idx"],
         ..BACK
     }),
+    mlx: false,
     ..DECODER
 };
 

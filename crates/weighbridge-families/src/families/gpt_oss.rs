@@ -39,6 +39,7 @@ pub(super) const GPT_OSS: Family = Family {
         untold: &["layer_types", "swiglu_limit"],
         ..BACK
     }),
+    mlx: false,
     ..DECODER
 };
 

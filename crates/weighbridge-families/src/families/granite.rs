@@ -31,7 +31,6 @@ pub(super) const GRANITE: Family = Family {
         flags: ALL_BIASES,
         ..BACK
     }),
-    mlx: true,
     ..DECODER
 };
 

@@ -17,6 +17,5 @@ pub(super) const LLAMA: Family = Family {
     }),
     tokenizer: Tokenizer::LlamaLike,
     back: Some(Back { flags: ALL_BIASES, ..BACK }),
-    mlx: true,
     ..DECODER
 };

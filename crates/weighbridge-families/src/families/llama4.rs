@@ -23,6 +23,7 @@ pub(super) const LLAMA4: Family = Family {
         ],
         ..DEFAULTS
     }),
+    mlx: false,
     ..DECODER
 };
 

@@ -17,7 +17,8 @@ mod told;
 
 pub use about::{About, Parameters};
 pub(crate) use blocks::*;
-pub(crate) use family::{DropsHead, Family};
+pub(crate) use family::DropsHead;
+pub use family::Family;
 pub(crate) use settings::whole;
 pub use told::{Ask, Told};
 pub(crate) use told::{as_json, in_any_layer, in_first_layer};
@@ -28,7 +29,7 @@ macro_rules! families {
         $(mod $file;)*
 
         /// Every family that is known.
-        pub(crate) static FAMILIES: &[Family] = &[$($file::$family),*];
+        pub static FAMILIES: &[Family] = &[$($file::$family),*];
     };
 }
 
@@ -80,12 +81,16 @@ const OTHERS_OF_MLX: &[&str] = &[
 /// them. Only mlx-lm is known.
 #[must_use]
 pub fn takes_as_saved(library: &str, model_type: &str) -> bool {
-    let own = |family: &&Family| family.types.first() == Some(&model_type);
-    let takes = match FAMILIES.iter().find(own) {
+    let takes = match of_type(model_type) {
         Some(family) => family.mlx,
         None => OTHERS_OF_MLX.contains(&model_type),
     };
     library == "mlx-lm" && takes
+}
+
+/// The family whose language model has a `model_type` of its own.
+fn of_type(model_type: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.types.first() == Some(&model_type))
 }
 
 /// The family that a config or a GGUF file calls by that name.
@@ -109,7 +114,8 @@ pub(crate) fn first_position(config: &Json) -> u64 {
 }
 
 /// The family of a model: by the class of its language part, by its class, or by its type.
-pub(crate) fn of_config(config: &Json) -> Option<&'static Family> {
+#[must_use]
+pub fn of_config(config: &Json) -> Option<&'static Family> {
     let class = |config: &Json| config["architectures"][0].as_str().map(str::to_owned);
     let stated = class(&config["text_config"]).or_else(|| class(config));
     let types = config["model_type"].as_str();
@@ -120,41 +126,9 @@ pub(crate) fn of_config(config: &Json) -> Option<&'static Family> {
     })
 }
 
-/// A family, as lists of them show it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
-    /// What configs call it under `model_type`.
-    pub model_type: &'static str,
-    /// Whether a GGUF file becomes a repository again.
-    pub goes_back: bool,
-    /// What GGUF adds to Hugging Face's norms.
-    pub norm_add: f32,
-}
-
-impl From<&Family> for Known {
-    fn from(family: &Family) -> Self {
-        let (model_type, norm_add) = (family.types[0], family.norm_add);
-        Self { model_type, goes_back: family.back.is_some(), norm_add }
-    }
-}
-
-/// Every family.
-pub fn known() -> impl Iterator<Item = Known> {
-    FAMILIES.iter().map(Known::from)
-}
-
-/// The family of a model, by its config.
-#[must_use]
-pub fn known_by(config: &Json) -> Option<Known> {
-    of_config(config).map(Known::from)
-}
-
 /// A config with everything that transformers fills in.
 pub(crate) fn settings(config: &Json) -> Settings {
-    Settings::of(config, |model_type| {
-        let own = |family: &&Family| family.types.first() == Some(&model_type);
-        FAMILIES.iter().find(own)?.defaults.as_ref()
-    })
+    Settings::of(config, |model_type| of_type(model_type)?.defaults.as_ref())
 }
 
 #[cfg(test)]

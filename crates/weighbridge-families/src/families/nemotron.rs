@@ -26,18 +26,15 @@ pub(super) const NEMOTRON: Family = Family {
         fixed: &[("partial_rotary_factor", rotated_part)],
         ..BACK
     }),
-    mlx: true,
     ..DECODER
 };
+
+const EPSILON: &[&str] = &["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps"];
 
 /// Two kinds of epsilons, of which readers take the second.
 const KEYS: &[Entry] = &[
     VOCABULARY,
-    (
-        "attention.layer_norm_epsilon",
-        Number,
-        Any(&["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps"]),
-    ),
+    ("attention.layer_norm_epsilon", Number, Any(EPSILON)),
     ("rope.dimension_count", Count, Made(rotated_hidden)),
     ("rope.scaling.type", Text, Made(linear_or_none)),
     ("rope.scaling.factor", Number, Made(factor)),

@@ -19,7 +19,6 @@ pub(super) const OLMO2: Family = Family {
         flags: ATTENTION_BIAS,
         ..BACK
     }),
-    mlx: true,
     ..DECODER
 };
 

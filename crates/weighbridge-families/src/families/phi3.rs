@@ -23,7 +23,6 @@ pub(super) const PHI3: Family = Family {
         rotated: Some("partial_rotary_factor"),
         ..BACK
     }),
-    mlx: true,
     ..DECODER
 };
 
@@ -39,7 +38,8 @@ const KEYS: &[Entry] = &[
     ("rope.dimension_count", Count, Made(rotated_hidden)),
     ("rope.freq_base", Number, Rope(&["rope_theta"])),
     FILE_TYPE,
-    ("attention.sliding_window", Count, Made(window_or_none)),
+    // Zero tells Phi-4 from its forebears.
+    ("attention.sliding_window", Count, Made(|settings| or_zero(settings, "sliding_window"))),
 ];
 
 /// What attention is multiplied by in contexts longer than those of the training.
@@ -49,9 +49,4 @@ fn attention_factor(settings: &Settings) -> Option<Json> {
     let scale = settings.count("max_position_embeddings")? as f64 / original;
     let factor = if scale > 1.0 { (1.0 + scale.ln() / original.ln()).sqrt() } else { 1.0 };
     Some(factor.into())
-}
-
-/// Zero tells Phi-4 from its forebears.
-fn window_or_none(settings: &Settings) -> Option<Json> {
-    Some(settings.find(&["sliding_window"]).cloned().unwrap_or(0.into()))
 }

@@ -14,6 +14,5 @@ pub(super) const QWEN2: Family = Family {
     }),
     tokenizer: Tokenizer::PiecesOrPairs,
     back: Some(Back { flags: &[("", &[Q, K, V])], ..BACK }),
-    mlx: true,
     ..DECODER
 };

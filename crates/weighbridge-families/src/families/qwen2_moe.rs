@@ -29,5 +29,6 @@ pub(super) const QWEN2_MOE: Family = Family {
         untold: &["norm_topk_prob"],
         ..BACK
     }),
+    mlx: false,
     ..DECODER
 };

@@ -17,7 +17,6 @@ pub(super) const QWEN3: Family = Family {
     }),
     tokenizer: Tokenizer::PiecesOrPairs,
     back: Some(Back { flags: ATTENTION_BIAS, ..BACK }),
-    mlx: true,
     ..DECODER
 };
 

@@ -36,6 +36,7 @@ pub(super) const QWEN3_5: Family = Family {
         ],
         ..DEFAULTS
     }),
+    mlx: false,
     ..DECODER
 };
 
@@ -97,8 +98,8 @@ fn full_attention_interval(settings: &Settings) -> Option<Json> {
 
 /// The width of all value heads.
 fn all_values(settings: &Settings) -> Option<Json> {
-    let (heads, width) = ("linear_num_value_heads", "linear_value_head_dim");
-    settings.count(heads)?.checked_mul(settings.count(width)?).map(Json::from)
+    let heads = settings.count("linear_num_value_heads")?;
+    heads.checked_mul(settings.count("linear_value_head_dim")?).map(Json::from)
 }
 
 /// Qwen's sections, for configs that have none.

@@ -28,5 +28,6 @@ pub(super) const QWEN3_MOE: Family = Family {
         untold: &["norm_topk_prob"],
         ..BACK
     }),
+    mlx: false,
     ..DECODER
 };

@@ -19,6 +19,5 @@ pub(super) const SMOLLM3: Family = Family {
     tokenizer: Tokenizer::LlamaLike,
     // Which layers have no rotary positions is the same for llama.cpp and for the class.
     back: Some(Back { flags: ALL_BIASES, untold: &["no_rope_layers"], ..BACK }),
-    mlx: true,
     ..DECODER
 };

@@ -29,7 +29,6 @@ pub(super) const STABLELM: Family = Family {
         untold: &["rope_theta"],
         ..BACK
     }),
-    mlx: true,
     ..DECODER
 };
 

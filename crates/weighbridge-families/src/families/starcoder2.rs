@@ -22,6 +22,5 @@ pub(super) const STARCODER2: Family = Family {
         untold: &["sliding_window"],
         ..BACK
     }),
-    mlx: true,
     ..DECODER
 };

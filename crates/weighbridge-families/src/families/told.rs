@@ -3,8 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::catalog::Value;
-use crate::error::{Error, Remedy, Result};
-use crate::text::escaped;
+use crate::error::Result;
 
 /// The metadata as a program would ask for it.
 pub type Ask<'a> = dyn Fn(&str) -> Option<Value> + 'a;
@@ -71,13 +70,6 @@ impl Told<'_> {
         let mut layers: Vec<u64> = self.tensors.iter().filter_map(|(name, _)| of(name)).collect();
         layers.sort_unstable();
         layers
-    }
-
-    /// The refusal of a value that cannot stand in a config.
-    pub fn odd(&self, key: &str) -> Error {
-        let key = format!("{}.{key}", self.architecture());
-        let message = format!("its metadata `{}` is not one number or text", escaped(&key));
-        Error::unsupported(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames)
     }
 }
 

@@ -54,10 +54,8 @@ pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<(
 struct Expected<'a> {
     /// In every layer.
     norms: Vec<String>,
-    /// What layers of a kind have together, apart from the feed-forward part.
-    attention: BTreeMap<Kind, BTreeSet<&'a str>>,
-    /// Their feed-forward parts.
-    feed_forward: BTreeMap<Kind, BTreeSet<&'a str>>,
+    /// What the feed-forward parts (`true`) of layers of a kind have together, and the rest of them.
+    parts: BTreeMap<(bool, Kind), BTreeSet<&'a str>>,
 }
 
 /// Layers of one kind have the same tensors: those with experts, and those that predict further
@@ -80,25 +78,22 @@ impl<'a> Expected<'a> {
             name.starts_with("blk.#.") && !OPTIONAL.iter().any(|part| name.contains(part))
         });
         let norms = norms.map(|name| format!("{name}.weight")).collect();
-        let (mut attention, mut feed_forward) = (BTreeMap::new(), BTreeMap::new());
+        let mut parts: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
         for kinds in layers.values() {
-            let kind = kind_of(kinds);
+            let (has_experts, predicts) = kind_of(kinds);
             for name in kinds {
-                let (group, kind) = match is_feed_forward(name) {
-                    true => (&mut feed_forward, kind),
-                    false => (&mut attention, (false, kind.1)),
-                };
-                let group: &mut BTreeSet<&str> = group.entry(kind).or_default();
-                group.insert(name);
+                let is_feed_forward = is_feed_forward(name);
+                let kind = (is_feed_forward && has_experts, predicts);
+                parts.entry((is_feed_forward, kind)).or_default().insert(name);
             }
         }
-        Self { norms, attention, feed_forward }
+        Self { norms, parts }
     }
 
     /// What a layer lacks.
     fn missing_in(&self, kinds: &BTreeSet<String>) -> Option<String> {
         let kind = kind_of(kinds);
-        let others = [self.attention.get(&(false, kind.1)), self.feed_forward.get(&kind)];
+        let others = [(false, (false, kind.1)), (true, kind)].map(|part| self.parts.get(&part));
         let others = others.into_iter().flatten().flatten().map(|name| (*name).to_owned());
         let has = |part: &str| kinds.iter().any(|kind| kind.contains(part));
         let feed_forward: &[&str] = match has("_exps.") {

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::facts::{Dialect, Facts, is_head};
-use super::linear::Linear;
 use super::piece::{Cut, Piece};
 use super::stacks::{Stack, across, in_turn, key_value, stacked, vectors};
 use super::view::View;
@@ -13,19 +12,16 @@ use crate::families::{BESIDE, CONSOLIDATED, Family, How, Part, Row, pattern};
 /// Translates the names of one side.
 pub(super) struct Translator<'t> {
     rows: HashMap<&'static str, &'t Row>,
-    facts: &'t Facts,
+    /// What is known about the model; the other one fills in what it does not state of its heads.
+    facts: Facts,
     family: &'t Family,
-    heads: Option<u64>,
-    kv_heads: Option<u64>,
-    key_rows: Option<u64>,
-    linear: Option<Linear>,
     /// Whether values have to be changed to match GGUF's.
     changes: bool,
 }
 
 impl<'t> Translator<'t> {
     /// For one model; the other one fills in what this one does not state.
-    pub fn new(own: &'t Facts, other: &'t Facts, family: &'t Family) -> Self {
+    pub fn new(own: &Facts, other: &Facts, family: &'t Family) -> Self {
         let tables: &[&[Row]] = match own.dialect {
             Dialect::HuggingFace => family.rows,
             Dialect::Gguf => family.gguf,
@@ -35,19 +31,21 @@ impl<'t> Translator<'t> {
         let heads = own.heads.or(other.heads);
         Self {
             rows: tables.iter().copied().flatten().map(|row| (row.0, row)).collect(),
-            facts: own,
+            facts: Facts {
+                heads,
+                kv_heads: own.kv_heads.or(other.kv_heads).or(heads),
+                key_rows: own.key_rows.or(other.key_rows),
+                linear: own.linear.or(other.linear),
+                ..own.clone()
+            },
             family,
-            heads,
-            kv_heads: own.kv_heads.or(other.kv_heads).or(heads),
-            key_rows: own.key_rows.or(other.key_rows),
-            linear: own.linear.or(other.linear),
             changes: own.dialect == Dialect::HuggingFace && other.dialect != own.dialect,
         }
     }
 
     /// Whether the order of query and key rows matters, but the number of heads is unknown.
     pub fn lacks_heads(&self) -> bool {
-        self.changes && self.family.pairs && self.heads.is_none()
+        self.changes && self.family.pairs && self.facts.heads.is_none()
     }
 
     /// A weight as one piece, if it is one. A fused weight is one too: the other model may have the
@@ -99,10 +97,9 @@ impl<'t> Translator<'t> {
                 Some(across(weight, &names, stack("expert")?, how == How::InTurn))
             }
             (How::KeyValue, _) => self.key_value(weight, &names, shape),
-            (How::Qkv, _) => self.query_key_value(weight, &names, shape),
-            (How::Plain, &[rows, ref inner @ ..]) if names.len() > 1 => {
-                let sizes = vec![rows / names.len() as u64; names.len()];
-                one_after_the_other(weight, &names, &sizes, rows, inner)
+            (How::Qkv, _) => self.qkv(weight, &names, shape),
+            (How::Plain, &[rows, ..]) if names.len() > 1 => {
+                by_rows(weight, &names, &vec![rows / names.len() as u64; names.len()], shape)
             }
             _ => None,
         }
@@ -114,33 +111,27 @@ impl<'t> Translator<'t> {
         Some((row.2, row.1.iter().map(|name| named(name, &numbers, suffix)).collect(), numbers))
     }
 
-    fn query_key_value(
-        &self,
-        weight: usize,
-        names: &[String],
-        shape: &[u64],
-    ) -> Option<Vec<Piece>> {
-        let (heads, kv_heads) = (self.heads?, self.kv_heads?);
-        let (&rows, inner) = shape.split_first()?;
+    fn qkv(&self, weight: usize, names: &[String], shape: &[u64]) -> Option<Vec<Piece>> {
+        let (heads, kv_heads) = (self.facts.heads?, self.facts.kv_heads?);
         let all = heads.checked_add(kv_heads.checked_mul(2)?)?;
-        let head_rows = rows.checked_div(all)?;
+        let head_rows = shape.first()?.checked_div(all)?;
         let sizes = [heads, kv_heads, kv_heads].map(|heads| heads * head_rows);
-        let pieces = one_after_the_other(weight, names, &sizes, rows, inner)?;
+        let pieces = by_rows(weight, names, &sizes, shape)?;
         let how = [How::Query, How::Key, How::Plain];
         Some(pieces.into_iter().zip(how).map(|(piece, how)| self.changed(piece, how)).collect())
     }
 
     fn key_value(&self, weight: usize, names: &[String], shape: &[u64]) -> Option<Vec<Piece>> {
-        let (&[rows, columns], [key, value], heads) = (shape, names, self.heads?) else {
+        let (&[rows, columns], [key, value], heads) = (shape, names, self.facts.heads?) else {
             return None;
         };
         let each = rows.checked_div(heads).filter(|each| each * heads == rows)?;
-        let stated = self.key_rows.zip(self.facts.value_rows);
+        let stated = self.facts.key_rows.zip(self.facts.value_rows);
         if stated.is_some_and(|(keys, values)| keys.checked_add(values) != Some(each)) {
             return None;
         }
         let heads = Stack::of("head", [heads, each, columns])?;
-        Some(key_value(weight, [key, value], heads, self.key_rows?))
+        Some(key_value(weight, [key, value], heads, self.facts.key_rows?))
     }
 
     /// A piece of linear attention.
@@ -149,7 +140,7 @@ impl<'t> Translator<'t> {
         if !self.changes && !is_gguf {
             return Some(piece);
         }
-        let linear = self.linear?;
+        let linear = self.facts.linear?;
         piece.view = linear.view(part, shape, self.changes)?;
         if self.changes {
             piece.words.extend(linear.words());
@@ -168,8 +159,8 @@ impl<'t> Translator<'t> {
     fn changed(&self, mut piece: Piece, how: How) -> Piece {
         let heads = match how {
             _ if !self.changes => None,
-            How::Query if self.family.pairs => self.heads,
-            How::Key if self.family.pairs => self.kv_heads,
+            How::Query if self.family.pairs => self.facts.heads,
+            How::Key if self.family.pairs => self.facts.kv_heads,
             _ => None,
         };
         if let Some(view) = heads.and_then(|heads| piece.view.by_heads(heads, false)) {
@@ -247,13 +238,8 @@ fn transposed(mut piece: Piece) -> Piece {
 }
 
 /// Consecutive pieces of one weight, each with its number of rows (of a vector: of numbers).
-fn one_after_the_other(
-    weight: usize,
-    names: &[String],
-    sizes: &[u64],
-    rows: u64,
-    inner: &[u64],
-) -> Option<Vec<Piece>> {
+fn by_rows(weight: usize, names: &[String], sizes: &[u64], shape: &[u64]) -> Option<Vec<Piece>> {
+    let (&rows, inner) = shape.split_first()?;
     let fits = sizes.iter().sum::<u64>() == rows && inner.len() <= 1 && !sizes.contains(&0);
     let columns = inner.first().copied().unwrap_or(1);
     let mut start = 0;

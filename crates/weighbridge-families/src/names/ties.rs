@@ -78,12 +78,9 @@ impl Search<'_> {
     }
 
     fn pair_tied(&mut self, side: usize, index: usize, kept: usize) {
-        let piece = |side: usize, weight: usize| Piece {
-            weight,
-            key: (String::new(), None),
-            view: View::whole(self.sides[side].weights[weight].shape),
-            words: Vec::new(),
-            cut: Cut::ByToken,
+        let piece = |side: usize, weight: usize| {
+            let view = View::whole(self.sides[side].weights[weight].shape);
+            Piece { cut: Cut::ByToken, ..Piece::part(weight, (String::new(), None), view, vec![]) }
         };
         let (mut own, other) = (piece(side, index), piece(1 - side, kept));
         let name = self.sides[1 - side].weights[kept].name;

@@ -71,7 +71,7 @@ pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<
         if pieces.is_empty() {
             pieces.extend(translator.whole(index, name, shape));
         }
-        if let Some(reason) = reason_to_leave_out(name, &pieces, family, &facts) {
+        if let Some(reason) = reason(name, &pieces, family, &facts) {
             left_out.push((index, reason.to_owned()));
             continue;
         }
@@ -96,12 +96,7 @@ pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<
 }
 
 /// Why a weight is not in the file, if that is known.
-fn reason_to_leave_out(
-    name: &str,
-    pieces: &[Piece],
-    family: &Family,
-    facts: &Facts,
-) -> Option<&'static str> {
+fn reason(name: &str, pieces: &[Piece], family: &Family, facts: &Facts) -> Option<&'static str> {
     let is_head = pieces.iter().any(|piece| piece.key.0 == "output.weight");
     // Of other families the converter writes a head that is stored, though it is tied.
     let is_dropped = match family.drops_head {
@@ -158,19 +153,14 @@ fn start_at(view: &mut View, first: u64) -> Result<()> {
     }
 }
 
-fn gather(
-    gathered: &mut HashMap<String, Gathered>,
-    piece: Piece,
-    at: usize,
-    source: &str,
-) -> Result<()> {
+fn gather(all: &mut HashMap<String, Gathered>, piece: Piece, at: usize, from: &str) -> Result<()> {
     let (name, expert) = piece.key.clone();
-    let found = gathered.entry(name.clone()).or_default();
+    let found = all.entry(name.clone()).or_default();
     found.last = at;
     found.is_stack |= expert.is_some();
     if found.pieces.insert(expert.unwrap_or(0), piece).is_some() {
         let message = format!("another weight is `{name}` in a GGUF file already");
-        return Err(Error::malformed(message).in_tensor(source));
+        return Err(Error::malformed(message).in_tensor(from));
     }
     Ok(())
 }

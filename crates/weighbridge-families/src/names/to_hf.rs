@@ -109,10 +109,12 @@ impl Back<'_> {
                 let view = whole.by_heads(heads, true);
                 view.ok_or_else(|| odd(&format!("does not hold {heads} heads")))?
             }
-            (How::Norm, _) => View { change: self.norm_change(found.ending), ..whole },
+            (How::Norm, _) if found.ending == ".weight" && self.family.norm_add != 0.0 => {
+                View { change: Change::Add(-self.family.norm_add), ..whole }
+            }
             (How::Transposed, _) => whole.transpose().unwrap_or(whole),
             (How::Plain | How::Query | How::Key | How::Qkv, _)
-            | (How::Embedding | How::Positions, _) => whole,
+            | (How::Norm | How::Embedding | How::Positions, _) => whole,
         };
         let shape = match row.2 {
             How::Transposed => view.shape.clone(),
@@ -120,14 +122,6 @@ impl Back<'_> {
         };
         let name = self.weight_name(row, &found, None);
         Ok(vec![Tensor { name, shape, pieces: vec![(index, view)], turns: 1 }])
-    }
-
-    /// What undoes the change of norms.
-    fn norm_change(&self, ending: &str) -> Change {
-        match self.family.norm_add {
-            added if added != 0.0 && ending == ".weight" => Change::Add(-added),
-            _ => Change::None,
-        }
     }
 
     /// The row that names a tensor.
@@ -175,18 +169,15 @@ impl Back<'_> {
         if !row.1.first().is_some_and(is_first) {
             return Ok(Vec::new());
         }
-        let mut stacks = Vec::new();
-        for which in row.1 {
+        let of_shape = |which: &&str| {
             let ending = if which.ends_with(".bias") { "" } else { found.ending };
             let other = numbered(which, &found.numbers) + ending;
             let at = self.side.weights.iter().position(|weight| weight.name == other);
             let at = at.filter(|at| self.side.weights[*at].shape == self.side.weights[index].shape);
-            let Some(at) = at else {
-                let message = format!("{other} of the same shape is not there");
-                return Err(Error::malformed(message).in_tensor(name));
-            };
-            stacks.push(at);
-        }
+            let message = format!("{other} of the same shape is not there");
+            at.ok_or_else(|| Error::malformed(message).in_tensor(name))
+        };
+        let stacks = row.1.iter().map(of_shape).collect::<Result<Vec<usize>>>()?;
         let turns = stacks.len() as u64;
         let (shape, pieces): (Vec<u64>, Vec<_>) = match *self.side.weights[index].shape {
             [count, rows, columns] if count <= super::stacks::MOST => {
@@ -208,8 +199,7 @@ impl Back<'_> {
                 return Err(Error::malformed(message).in_tensor(name));
             }
         };
-        let is_alike = row.2 == How::InTurn || turns == 1;
-        if !is_alike {
+        if row.2 != How::InTurn && turns != 1 {
             let error = Error::unsupported(NOT_TOGETHER).in_tensor(name);
             return Err(error.remedy(Remedy::KeepNames));
         }

@@ -109,17 +109,14 @@ impl Around {
 
     /// A template of two texts: whether one or two tokens separate them.
     fn pair(&mut self, pair: &[Json], first: Option<&Json>, last: Option<&Json>) {
-        let inner = match (pair.first(), first) {
-            (Some(start), Some(first)) if special(start).as_ref() == Some(first) => &pair[1..],
-            _ => pair,
+        let is = |part: Option<&Json>, token: Option<&Json>| {
+            token.is_some() && part.and_then(special).as_ref() == token
         };
+        let mut inner = if is(pair.first(), first) { &pair[1..] } else { pair };
         // The end is looked for in the whole template, even where it is a single token.
-        let inner = match (pair.last(), last, inner.split_last()) {
-            (Some(end), Some(last), Some((_, before))) if special(end).as_ref() == Some(last) => {
-                before
-            }
-            _ => inner,
-        };
+        if is(pair.last(), last) {
+            inner = inner.split_last().map_or(inner, |(_, before)| before);
+        }
         let [a, between @ .., b] = inner else { return };
         let is_sequence = |part: &Json, id: &str| part["Sequence"]["id"] == id;
         if !is_sequence(a, "A") || !is_sequence(b, "B") || between.is_empty() {

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::encode::letters;
+use super::encode::from_bytes;
 use super::files::steps_of;
 
 /// One step of a decoder.
@@ -68,20 +68,6 @@ impl Step {
     }
 }
 
-/// A text in which every letter stands for a byte becomes these bytes; any other stays as it is.
-pub(super) fn from_bytes(text: &str) -> String {
-    let bytes: Option<Vec<u8>> = text.chars().map(byte_of).collect();
-    match bytes {
-        Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        None => text.to_owned(),
-    }
-}
-
-/// The byte that a letter of byte-level vocabularies stands for.
-fn byte_of(letter: char) -> Option<u8> {
-    letters().iter().position(|known| *known == letter).and_then(|byte| u8::try_from(byte).ok())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -95,8 +81,6 @@ mod tests {
         assert_eq!(decoder.decode("<é>"), "<\u{fffd}>");
         assert_eq!(decoder.decode("<｜x｜>"), "<｜x｜>");
         assert_eq!(decoder.decode("  "), "  ");
-        assert_eq!(byte_of('Ń'), Some(0xad));
-        assert_eq!(byte_of('ń'), None);
     }
 
     #[test]

@@ -14,9 +14,8 @@ const SCORE: Value = Value::F32(-1000.0);
 
 /// Whether `tokenizer.json` holds such a tokenizer.
 pub(super) fn is_for(tokenizer: &Json) -> bool {
-    let model = &tokenizer["model"];
-    let is = |key: &str| model[key] == true;
-    model["type"] == "BPE" && is("byte_fallback") && tokenizer["decoder"]["type"] == "Sequence"
+    let (model, decoder) = (&tokenizer["model"], &tokenizer["decoder"]);
+    model["type"] == "BPE" && model["byte_fallback"] == true && decoder["type"] == "Sequence"
 }
 
 /// Writes the model's tokens and the added ones after them. Nothing is filled up.

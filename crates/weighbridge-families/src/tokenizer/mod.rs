@@ -71,10 +71,8 @@ pub enum Kind {
     Pieces(Option<u64>),
     /// SentencePiece, with ids of special tokens whatever files say of them.
     PiecesWith(&'static [(&'static str, u64)]),
-    /// Byte pairs.
-    BytePairs,
     /// Byte pairs, with special tokens beside those that files name: what they are for, and their texts.
-    BytePairsWith(&'static [(&'static str, &'static str)]),
+    BytePairs(&'static [(&'static str, &'static str)]),
     /// SentencePiece, with the added tokens of all files; Phi-4 has byte pairs.
     Phi3,
     /// Words and parts of words.
@@ -99,8 +97,7 @@ pub fn entries(
     match kind {
         Kind::LlamaLike => llama_like(files, entries, pre)?,
         Kind::PiecesOrPairs => piece_or_pairs(files, entries, pre)?,
-        Kind::BytePairs => pairs_with(files, entries, pre, &[])?,
-        Kind::BytePairsWith(tokens) => pairs_with(files, entries, pre, tokens)?,
+        Kind::BytePairs(tokens) => pairs_with(files, entries, pre, tokens)?,
         Kind::PiecesWith(tokens) => {
             sentencepiece::write(files, entries)?;
             for (kind, id) in tokens {

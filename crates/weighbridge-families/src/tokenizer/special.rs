@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::around::Around;
 use super::entries::Entries;
 use super::files::{Files, TOKENIZER, content_of, wrong};
-use super::templates::{self, Templates};
+use super::templates;
 use crate::error::{Error, Result};
 use crate::text::shortened;
 
@@ -48,7 +48,7 @@ pub(super) enum Beyond {
 pub(super) struct Special {
     ids: Vec<(&'static str, u64)>,
     around: Around,
-    pub templates: Option<Templates>,
+    pub templates: Option<Json>,
     lowercase: Option<bool>,
     strip_accents: Option<bool>,
     beyond: Beyond,
@@ -161,8 +161,8 @@ impl Special {
                 entries.flag(key, add);
             }
         }
-        if let Some(templates) = self.templates {
-            templates.write(entries)?;
+        if let Some(templates) = &self.templates {
+            templates::write(templates, entries)?;
         }
         let flags = [
             ("tokenizer.ggml.normalizer.lowercase", self.lowercase),

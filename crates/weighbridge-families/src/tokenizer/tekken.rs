@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value as Json;
 
 use super::base64::decoded;
+use super::files::MOST_TOKENS;
 use super::{Entries, Files, TokenType, encode, templates, wrong};
 use crate::catalog::Value;
 use crate::error::Result;
@@ -48,19 +49,16 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
 
 /// The name of a template, or what the repository itself has.
 fn write_template(files: &Files<'_>, version: &Json, entries: &mut Entries) -> Result<()> {
+    let own = templates::read(files)?;
     let named = TEMPLATES.iter().find(|(known, _)| version == known);
-    match (named, templates::read(files)?) {
-        (Some((_, name)), _) => entries.text(templates::KEY, name),
-        (None, Some(templates)) => templates.write(entries)?,
-        (None, None) => {}
-    }
-    Ok(())
+    let templates = named.map(|(_, name)| Json::from(*name)).or(own);
+    templates.map_or(Ok(()), |templates| templates::write(&templates, entries))
 }
 
 fn count(document: &Json, key: &str) -> Result<usize> {
-    let number = document["config"][key].as_u64().and_then(|count| usize::try_from(count).ok());
-    // No vocabulary is that long.
-    let number = number.filter(|count| *count <= 1 << 22);
+    // No vocabulary is longer.
+    let number = document["config"][key].as_u64().filter(|count| *count <= MOST_TOKENS);
+    let number = number.and_then(|count| usize::try_from(count).ok());
     number.ok_or_else(|| wrong(FILE, format!("its config states no {key}")))
 }
 
@@ -79,8 +77,7 @@ fn special(document: &Json) -> Result<Vec<String>> {
 }
 
 fn listed_token((id, token): (usize, &Json)) -> Result<String> {
-    let text = token["token_str"].as_str();
-    let text = text.filter(|_| token["rank"] == id);
+    let text = token["token_str"].as_str().filter(|_| token["rank"] == id);
     let misplaced = || wrong(FILE, format!("the special token {id} is not in its place"));
     text.map(str::to_owned).ok_or_else(misplaced)
 }

@@ -6,16 +6,13 @@ use super::{CONFIG, Entries, Files, wrong};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 
-pub(super) const KEY: &str = "tokenizer.chat_template";
+const KEY: &str = "tokenizer.chat_template";
 
 /// More templates than anybody has.
 const MOST: usize = 256;
 
-/// What a repository has of them.
-pub(super) struct Templates(Json);
-
 /// `tokenizer_config.json` comes first, even where it says `null`; files of their own come after it.
-pub(super) fn read(files: &Files<'_>) -> Result<Option<Templates>> {
+pub(super) fn read(files: &Files<'_>) -> Result<Option<Json>> {
     let template = match files.config.get("chat_template") {
         Some(template) => Some(template.clone()),
         None => match files.text("chat_template.jinja")? {
@@ -24,7 +21,7 @@ pub(super) fn read(files: &Files<'_>) -> Result<Option<Templates>> {
         },
     };
     let is_usable = |template: &Json| template.is_string() || template.is_array();
-    Ok(template.filter(is_usable).map(Templates))
+    Ok(template.filter(is_usable))
 }
 
 /// Templates of a folder stand beside the one that is for everything else.
@@ -44,14 +41,14 @@ fn with_more(files: &Files<'_>, text: String) -> Result<Json> {
     Ok(all.into())
 }
 
-impl Templates {
-    pub fn write(self, entries: &mut Entries) -> Result<()> {
-        match self.0 {
-            Json::String(text) => entries.text(KEY, &text),
-            Json::Array(choices) => write_choices(&choices, entries)?,
-            _ => {}
+/// Writes what a repository has of them.
+pub(super) fn write(templates: &Json, entries: &mut Entries) -> Result<()> {
+    match templates {
+        Json::Array(choices) => write_choices(choices, entries),
+        one => {
+            entries.text(KEY, one.as_str().unwrap_or_default());
+            Ok(())
         }
-        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
-use crate::pipeline::{MemoryBudget, OnTile, Pool};
+use crate::pipeline::{MemoryBudget, OnTile, Pool, Tiled};
 
 /// How far the work is, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +122,29 @@ impl Work {
     /// An error if the work was cancelled.
     pub(super) fn refuse_cancelled(&self) -> Result<()> {
         self.pool(1, &|_| {}).refuse_cancelled()
+    }
+
+    /// Does all tiles of some items, by as many workers as there is memory for. Of each item,
+    /// `needs` says the weight, the bytes that a worker needs for a tile, and those that have to be
+    /// held at once; of all, `total` says the bytes that progress counts to.
+    pub(super) fn run<T: Tiled>(
+        &self,
+        models: &[&Model],
+        items: impl Iterator<Item = Result<T>>,
+        total: impl FnOnce(&[T]) -> u64,
+        needs: impl Fn(&T) -> Result<(&str, u64, u64)>,
+    ) -> Result<Vec<T>> {
+        let (mut budget, mut held) = (self.budget(models)?, Vec::new());
+        let all: Vec<T> = items.collect::<Result<_>>()?;
+        for item in &all {
+            let (name, bytes, at_once) = needs(item)?;
+            budget.make_room(name, bytes)?;
+            held.push((at_once, name));
+        }
+        let memory = budget.memory();
+        self.grant_ahead(models, memory.bytes, held.into_iter())?;
+        self.pool(memory.workers, &self.reporter(total(&all))).run(&all)?;
+        Ok(all)
     }
 
     /// A pool of `workers` threads that report to `progress`.

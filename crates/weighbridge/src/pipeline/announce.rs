@@ -45,21 +45,21 @@ pub fn announce_weight_now(weight: &Weight) {
 
 fn announce_parts(weight: &Weight, group: Group) {
     let parts = parts_of(weight);
-    let (short, long) = parts.iter().partition::<Vec<_>, _>(|part| part.tensor.bytes <= SHORT);
+    let (short, long) = parts.iter().partition::<Vec<_>, _>(|part| part.stored.1.bytes <= SHORT);
     for part in short.into_iter().chain(long) {
-        announce_as(part.source, part.tensor, 0..part.tensor.held_bytes(), part.reading, group);
+        announce_as(part.stored, 0..part.stored.1.held_bytes(), part.reading, group);
     }
 }
 
 /// Announces every byte of a stored tensor.
 pub fn announce_part(source: &Source, tensor: &TensorInfo) {
     let reading = if is_scattered(tensor) { Reading::Scattered } else { Reading::Once };
-    announce_as(source, tensor, 0..tensor.held_bytes(), reading, Group::next());
+    announce_as((source, tensor), 0..tensor.held_bytes(), reading, Group::next());
 }
 
 /// Announces some bytes of a stored tensor.
 pub fn announce_range(source: &Source, tensor: &TensorInfo, range: Range<u64>, group: Group) {
-    announce_as(source, tensor, range, Reading::Once, group);
+    announce_as((source, tensor), range, Reading::Once, group);
 }
 
 /// Bytes of a weight that have to be held all at once while it is read over a network, because every
@@ -68,7 +68,7 @@ pub fn announce_range(source: &Source, tensor: &TensorInfo, range: Range<u64>, g
 pub fn held_at_once(weight: &Weight) -> u64 {
     let parts = parts_of(weight);
     let scattered = parts.iter().filter(|part| part.reading == Reading::Scattered);
-    scattered.map(|part| part.tensor.held_bytes()).fold(0, u64::saturating_add)
+    scattered.map(|part| part.stored.1.held_bytes()).fold(0, u64::saturating_add)
 }
 
 /// The same of a stored tensor that is not decoded.
@@ -85,10 +85,12 @@ pub fn held_by_job(job: &Job) -> u64 {
 
 /// A part of a weight that is read over a network.
 struct AnnouncedPart<'a> {
-    source: &'a Source,
-    tensor: &'a TensorInfo,
+    stored: Stored<'a>,
     reading: Reading,
 }
+
+/// A stored tensor, and what it lies in.
+type Stored<'a> = (&'a Source, &'a TensorInfo);
 
 fn parts_of(weight: &Weight) -> Vec<AnnouncedPart<'_>> {
     if !weight.parts().any(|(_, source, _)| source.input().has_latency()) {
@@ -109,7 +111,7 @@ fn parts_of(weight: &Weight) -> Vec<AnnouncedPart<'_>> {
             _ => Reading::Once,
         };
         if source.input().has_latency() {
-            announced.push(AnnouncedPart { source, tensor, reading });
+            announced.push(AnnouncedPart { stored: (source, tensor), reading });
         }
     }
     announced
@@ -120,13 +122,8 @@ fn is_scattered(tensor: &TensorInfo) -> bool {
     tensor.place.order != Order::RowMajor && tensor.bytes > SHORT
 }
 
-fn announce_as(
-    source: &Source,
-    tensor: &TensorInfo,
-    range: Range<u64>,
-    reading: Reading,
-    group: Group,
-) {
+fn announce_as(stored: Stored<'_>, range: Range<u64>, reading: Reading, group: Group) {
+    let (source, tensor) = stored;
     let input = source.input();
     if let (true, Run::At(offset)) = (input.has_latency(), tensor.place.run) {
         let end = range.end.min(tensor.held_bytes());

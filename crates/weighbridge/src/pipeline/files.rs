@@ -1,5 +1,6 @@
 //! Writes the files of a plan: one after the other, each with all workers.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::{Action, AtPlace, Checksums, InTurn, Job, Plan, PlannedFile, Pool, run};
+use super::{Action, AtPlace, Checksums, InTurn, Job, Plan, PlannedFile, Pool, run, steps_of};
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::input::{EntryKind, FileState, Folder, error_of};
 use crate::model::Model;
@@ -29,6 +30,13 @@ pub enum Contents {
     Of(Arc<dyn Folder>, PathBuf),
     /// These bytes.
     Bytes(Vec<u8>),
+}
+
+impl ExtraFile {
+    /// A file that is made.
+    pub fn made(name: impl Into<PathBuf>, bytes: Vec<u8>) -> Self {
+        Self { name: name.into(), contents: Contents::Bytes(bytes) }
+    }
 }
 
 impl Contents {
@@ -316,13 +324,11 @@ fn copy(to: &dyn Destination, name: &str, folder: &dyn Folder, path: &Path) -> R
     let source = folder.open(path).map_err(failed)?;
     let len = source.find_len().map_err(failed)?;
     let file = to.create(name, len)?;
-    let (mut buffer, mut at) = (Vec::new(), 0);
-    while at < len {
-        let bytes = COPY_BYTES.min(len - at);
-        buffer.resize(usize::try_from(bytes).unwrap_or(0), 0);
-        source.read_at(at, &mut buffer).map_err(failed)?;
-        file.write_at(at, &buffer)?;
-        at += bytes;
+    let mut buffer = Vec::new();
+    for Range { start, end } in steps_of(0..len, COPY_BYTES) {
+        buffer.resize(usize::try_from(end - start).unwrap_or(0), 0);
+        source.read_at(start, &mut buffer).map_err(failed)?;
+        file.write_at(start, &buffer)?;
     }
     file.finish()
 }

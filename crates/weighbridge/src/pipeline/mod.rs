@@ -53,5 +53,5 @@ pub use rearranging::Rearranging;
 pub use shards::Spread;
 pub use sink::{AtPlace, InTurn, Sink, Tile};
 pub(crate) use target::{Place, Target, stem_of};
-pub use ties::{Tie, kept_names};
-pub use tiling::{CHUNK, Tiling, chunks, share_of};
+pub use ties::{Tied, kept_names};
+pub use tiling::{CHUNK, Tiling, chunks, share_of, steps_of};

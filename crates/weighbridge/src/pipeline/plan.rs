@@ -12,7 +12,7 @@ use super::memory::{self, Memory};
 use super::metadata::set_entry;
 use super::rearranging::Rearranging;
 use super::shards::Spread;
-use super::ties::{Tie, take_ties};
+use super::ties::{Tied, take_ties};
 use crate::catalog::{Run, TensorInfo, Value};
 use crate::containers::writing::{Entries, FileContext, Layout, MetadataValue, Planned, Writer};
 use crate::dtype::DType;
@@ -85,7 +85,7 @@ pub struct Plan {
     /// The index of several files: its name and its text.
     pub index: Option<(String, String)>,
     /// Names that are not written, because another name shares their numbers.
-    pub ties: Vec<Tie>,
+    pub ties: Vec<Tied>,
     /// The metadata, if it belongs to what was asked for and is to be verified too.
     pub described: Option<Entries>,
     /// The number of workers, and the memory they need.
@@ -137,14 +137,14 @@ pub struct Obstacle {
 /// What is assigned to tensors, without their places; the error lists all that cannot be written.
 pub fn jobs(
     tensors: &[(Origin, Assigned)],
-    plan_options: &PlanOptions<'_>,
+    options: &PlanOptions<'_>,
 ) -> Result<Vec<Job>, Vec<Obstacle>> {
     let (mut jobs, mut obstacles) = (Vec::with_capacity(tensors.len()), Vec::new());
     for (origin, assigned) in tensors {
         let (name, variant) = origin.name_and_kind();
-        let renamed = (plan_options.rename)(name);
-        let refused_name = plan_options.writer.refuses_name(&renamed);
-        match job(origin, assigned, renamed, plan_options) {
+        let renamed = (options.rename)(name);
+        let refused_name = options.writer.refuses_name(&renamed);
+        match job(origin, assigned, renamed, options) {
             Ok(job) => jobs.push(job),
             Err(reason) => {
                 let is_name = refused_name.as_ref() == Some(&reason);
@@ -185,19 +185,15 @@ pub fn stored(model: &Model) -> impl Iterator<Item = TensorId> {
 }
 
 /// Places tensors in files, with this metadata and what their encoders add to it.
-pub fn plan(
-    mut jobs: Vec<Job>,
-    mut metadata: Entries,
-    plan_options: &PlanOptions<'_>,
-) -> Result<Plan> {
+pub fn plan(mut jobs: Vec<Job>, mut metadata: Entries, options: &PlanOptions<'_>) -> Result<Plan> {
     for job in jobs.iter().filter(|job| job.leaves_its_scheme()) {
         check_memory(job.weight()?, &job.cut)?;
     }
-    if plan_options.streamed {
+    if options.streamed {
         jobs = jobs.into_iter().flat_map(one_job_a_tensor).collect();
     }
-    let memory = memory::fit(&mut jobs, plan_options.workers, plan_options.max_memory)?;
-    let ties = if plan_options.writer.ties() { take_ties(&mut jobs) } else { Vec::new() };
+    let memory = memory::fit(&mut jobs, options.workers, options.max_memory)?;
+    let ties = if options.writer.ties() { take_ties(&mut jobs) } else { Vec::new() };
     for (key, text) in additions(jobs.iter()).iter().flat_map(|additions| &additions.metadata) {
         set_entry(&mut metadata, key, Value::text(&**text));
     }
@@ -205,12 +201,12 @@ pub fn plan(
         ties.iter().map(|tie| (tie.name.clone(), MetadataValue::Value(Value::text(&*tie.to))));
     metadata.extend(noted);
     let planned: Vec<Planned<'_>> = tensors_of(&jobs).map(OutputTensor::planned).collect();
-    let metadata = plan_options.writer.metadata(
+    let metadata = options.writer.metadata(
         metadata,
         &planned,
-        plan_options.is_described || plan_options.is_as_stored,
+        options.is_described || options.is_as_stored,
     )?;
-    let spread = if plan_options.writer.splits() { plan_options.spread } else { Spread::OneFile };
+    let spread = if options.writer.splits() { options.spread } else { Spread::OneFile };
     let ranges = spread.files(&jobs.iter().map(Job::bytes).collect::<Vec<_>>());
     let (count, tensors) = (ranges.len(), tensors_of(&jobs).count());
     let mut jobs = jobs.into_iter();
@@ -218,41 +214,37 @@ pub fn plan(
     for (index, range) in ranges.into_iter().enumerate() {
         let part = (index, count);
         let context =
-            FileContext { metadata: &metadata, part, tensors, streamed: plan_options.streamed };
+            FileContext { metadata: &metadata, part, tensors, streamed: options.streamed };
         let jobs = jobs.by_ref().take(range.len()).collect();
-        files.push(file(plan_options, jobs, &context)?);
+        files.push(file(options, jobs, &context)?);
     }
-    let index = index(&files, plan_options).filter(|_| count > 1);
-    let described = plan_options.is_described.then_some(metadata);
+    let index = index(&files, options).filter(|_| count > 1);
+    let described = options.is_described.then_some(metadata);
     Ok(Plan { files, index, ties, described, memory })
 }
 
 /// Lays out one file.
 fn file(
-    plan_options: &PlanOptions<'_>,
+    options: &PlanOptions<'_>,
     mut jobs: Vec<Job>,
     context: &FileContext<'_>,
 ) -> Result<PlannedFile> {
     let planned: Vec<_> = tensors_of(&jobs).map(OutputTensor::planned).collect();
-    let layout = plan_options.writer.lay_out(&planned, context)?;
+    let layout = options.writer.lay_out(&planned, context)?;
     let tensors = jobs.iter_mut().flat_map(|job| &mut job.outputs);
     for (tensor, &offset) in tensors.zip(&layout.places) {
         tensor.offset = offset;
     }
-    Ok(PlannedFile {
-        name: plan_options.writer.file_name(&plan_options.stem, context.part),
-        jobs,
-        layout,
-    })
+    Ok(PlannedFile { name: options.writer.file_name(&options.stem, context.part), jobs, layout })
 }
 
-fn index(files: &[PlannedFile], plan_options: &PlanOptions<'_>) -> Option<(String, String)> {
+fn index(files: &[PlannedFile], options: &PlanOptions<'_>) -> Option<(String, String)> {
     let jobs = || files.iter().flat_map(|file| &file.jobs);
     let bytes = jobs().map(Job::bytes).fold(0, u64::saturating_add);
     let elements = jobs().map(Job::elements).fold(0, u64::saturating_add);
     let tensors = files.iter().flat_map(|file| tensors_of(&file.jobs).map(move |of| (file, of)));
     let map = tensors.map(|(file, tensor)| (&*tensor.name, &*file.name)).collect();
-    plan_options.writer.index(&plan_options.stem, map, bytes, elements)
+    options.writer.index(&options.stem, map, bytes, elements)
 }
 
 fn tensors_of(jobs: &[Job]) -> impl Iterator<Item = &OutputTensor> {
@@ -276,25 +268,25 @@ fn job(
     origin: &Origin,
     assigned: &Assigned,
     name: String,
-    plan_options: &PlanOptions<'_>,
+    options: &PlanOptions<'_>,
 ) -> Result<Job, String> {
     let mut job = match (origin, assigned) {
         (Origin::Stored(model, id), _) => stored_job(model, *id, name)?,
         (Origin::Weight(weight), Assigned::Numbers(dtype)) => weight_job(weight, name, *dtype)?,
         (Origin::Weight(weight), Assigned::AsStored) => kept_job(weight, name)?,
         (Origin::Weight(weight), Assigned::Encoded(encoder)) => {
-            encoded_job(weight, &name, encoder.clone(), plan_options.encoding)?
+            encoded_job(weight, &name, encoder.clone(), options.encoding)?
         }
         (Origin::Weight(weight), Assigned::Rearranged(packed)) => {
             refuse_undecodable(weight)?;
             Rearranging::job(weight, packed.clone())?
         }
     };
-    reshape(&mut job, plan_options.writer)?;
-    if plan_options.streamed {
+    reshape(&mut job, options.writer)?;
+    if options.streamed {
         job.cut = job.cut.undivided();
     }
-    match job.outputs.iter().find_map(|output| plan_options.writer.refuses(&output.planned())) {
+    match job.outputs.iter().find_map(|output| options.writer.refuses(&output.planned())) {
         Some(reason) => Err(reason),
         None => Ok(job),
     }

@@ -12,8 +12,9 @@ use crate::dtype::StoredType;
 use crate::source::Source;
 
 /// A name that is not written, and the name that is written instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tie {
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Tied {
     /// The name.
     pub name: String,
     /// The name that is written.
@@ -21,7 +22,7 @@ pub struct Tie {
 }
 
 /// Removes all but one of the names that share the same numbers.
-pub fn take_ties(jobs: &mut Vec<Job>) -> Vec<Tie> {
+pub fn take_ties(jobs: &mut Vec<Job>) -> Vec<Tied> {
     let kept = kept_names(jobs, copied_place, name, |a, b| stored(a) == stored(b));
     let mut ties = Vec::new();
     let names: Vec<String> =
@@ -31,7 +32,7 @@ pub fn take_ties(jobs: &mut Vec<Job>) -> Vec<Tie> {
         let (own, to) = (index, &names[index]);
         index += 1;
         if kept[own] != own {
-            ties.push(Tie { name: name(job).to_owned(), to: to.clone() });
+            ties.push(Tied { name: name(job).to_owned(), to: to.clone() });
         }
         kept[own] == own
     });

@@ -58,12 +58,16 @@ impl Tiling {
 
 /// What of a tile is decoded and compared at once.
 pub fn chunks(tile: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
-    let (first, tiling) = (tile.start, Tiling { all: tile.end - tile.start, step: CHUNK });
-    let chunk = move |index| {
-        let chunk = tiling.tile(index);
-        first + chunk.start..first + chunk.end
-    };
-    (0..tiling.tiles()).map(chunk)
+    steps_of(tile.clone(), CHUNK)
+}
+
+/// A range in steps, one after the other.
+pub fn steps_of(all: Range<u64>, step: u64) -> impl Iterator<Item = Range<u64>> + use<> {
+    let tiling = Tiling { all: all.end.saturating_sub(all.start), step };
+    (0..tiling.tiles()).map(move |index| {
+        let Range { start, end } = tiling.tile(index);
+        all.start + start..all.start + end
+    })
 }
 
 /// Stretch number `index` of `all` things, `step` to each.

@@ -57,10 +57,9 @@ fn classes(settings: &Settings) -> Option<Json> {
 const MOST_CLASSES: u64 = 1 << 16;
 
 fn stated_classes(stated: &Json) -> Option<Vec<Json>> {
-    let mut classes = Vec::new();
-    for (number, name) in stated.as_object()? {
-        classes.push((number.parse::<u64>().ok()?, name.clone()));
-    }
+    let class = |(number, name): (&String, &Json)| Some((number.parse().ok()?, name.clone()));
+    let mut classes: Vec<(u64, Json)> =
+        stated.as_object()?.iter().map(class).collect::<Option<_>>()?;
     classes.sort_by_key(|(number, _)| *number);
     Some(classes.into_iter().map(|(_, name)| name).collect())
 }
@@ -79,10 +78,7 @@ pub(crate) fn behind_padding(settings: &Settings) -> u64 {
 fn context_behind_padding(settings: &Settings) -> Option<Json> {
     let all = settings.count("max_position_embeddings")?;
     // A negative number, where there are too few, is refused.
-    Some(match all.checked_sub(behind_padding(settings)) {
-        Some(rest) => rest.into(),
-        None => (-1).into(),
-    })
+    Some(all.checked_sub(behind_padding(settings)).map_or((-1).into(), Json::from))
 }
 
 #[cfg(test)]

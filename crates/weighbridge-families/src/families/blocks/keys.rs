@@ -68,6 +68,8 @@ pub(crate) const INNER: &[&str] = &[
 ];
 pub(crate) const ORIGINAL: &[&str] = &["original_max_position_embeddings"];
 
+const EPSILON: &[&str] = &["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"];
+const EXPERTS_USED: &[&str] = &["num_experts_per_tok", "num_experts_per_token", "top_k_experts"];
 #[rustfmt::skip]
 const GATING: &[&str] = &[
     "score_function", "scoring_func", "score_func", "moe_router_activation",
@@ -94,17 +96,9 @@ pub(crate) const BASE: &[Entry] = &[
     ("rope.freq_base", Number, Rope(&["rope_theta"])),
     ("rope.freq_base_swa", Number, Made(|settings| settings.local_theta().cloned())),
     RMS,
-    (
-        "attention.layer_norm_epsilon",
-        Number,
-        Any(&["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"]),
-    ),
+    ("attention.layer_norm_epsilon", Number, Any(EPSILON)),
     ("expert_count", Count, Any(&["num_local_experts", "num_experts", "n_routed_experts"])),
-    (
-        "expert_used_count",
-        Count,
-        Any(&["num_experts_per_tok", "num_experts_per_token", "top_k_experts"]),
-    ),
+    ("expert_used_count", Count, Any(EXPERTS_USED)),
     ("expert_group_count", Count, Any(&["n_group"])),
     ("expert_group_used_count", Count, Any(&["topk_group"])),
     ("expert_gating_func", Count, Made(gating)),
@@ -153,6 +147,11 @@ pub(crate) fn gating(settings: &Settings) -> Option<Json> {
 /// A number, unless it is zero.
 pub(crate) fn nonzero(settings: &Settings, key: &str) -> Option<Json> {
     settings.find(&[key]).filter(|value| value.as_f64() != Some(0.0)).cloned()
+}
+
+/// A number, or zero where the config has none.
+pub(crate) fn or_zero(settings: &Settings, key: &str) -> Option<Json> {
+    Some(settings.find(&[key]).cloned().unwrap_or(0.into()))
 }
 
 /// All layers, with those that predict further tokens.

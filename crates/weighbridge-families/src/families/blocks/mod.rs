@@ -1,6 +1,5 @@
 //! What families are described with: the words for names, values and keys that several of them have.
 
-mod attention;
 mod back;
 mod encoders;
 mod experts;
@@ -10,7 +9,6 @@ mod rows;
 
 pub(crate) use serde_json::Value as Json;
 
-pub(crate) use attention::*;
 pub(crate) use back::*;
 pub(crate) use encoders::*;
 pub(crate) use experts::*;

@@ -39,7 +39,7 @@ impl Settings {
 
     /// The value of the first of these keys that is there; none if that is null.
     pub fn find(&self, keys: &[&str]) -> Option<&Json> {
-        keys.iter().find_map(|key| self.values.get(*key)).filter(|value| !value.is_null())
+        first(&self.values, keys)
     }
 
     /// A number that is not negative.
@@ -50,8 +50,7 @@ impl Settings {
     /// A rotary parameter, of the layers that see everything.
     pub fn rope(&self, keys: &[&str]) -> Option<&Json> {
         let full = self.rope.get("full_attention").and_then(Json::as_object);
-        let parameters = full.unwrap_or(&self.rope);
-        keys.iter().find_map(|key| parameters.get(*key)).filter(|value| !value.is_null())
+        first(full.unwrap_or(&self.rope), keys)
     }
 
     /// The base of rotary frequencies in layers with a sliding window.
@@ -83,6 +82,11 @@ impl Settings {
     pub fn forget(&mut self, keys: &[&str]) {
         self.values.retain(|key, _| !keys.contains(&key.as_str()));
     }
+}
+
+/// The value of the first of these keys that is there; none if that is null.
+fn first<'a>(values: &'a Map<String, Json>, keys: &[&str]) -> Option<&'a Json> {
+    keys.iter().find_map(|key| values.get(*key)).filter(|value| !value.is_null())
 }
 
 /// A whole number that is not negative, also where it is written with a point.

@@ -10,6 +10,10 @@ fn object<'a>(values: &'a Values, key: &str) -> Option<&'a Values> {
     values.get(key).and_then(Json::as_object)
 }
 
+fn scaling(values: &Values) -> Option<&Values> {
+    object(values, "rope_scaling").filter(|scaling| !scaling.is_empty())
+}
+
 /// The parameters as a config states them that no class reads.
 pub(super) fn as_stated(values: &Values) -> Values {
     let key = ["rope_parameters", "rope_scaling"].into_iter().find(|key| values.contains_key(*key));
@@ -19,13 +23,12 @@ pub(super) fn as_stated(values: &Values) -> Values {
 /// The parameters as a class completes them: under `rope_scaling` in older configs, with the base
 /// beside it, and under `rope_parameters` in newer ones.
 pub(super) fn filled(values: &Values, class: &Defaults) -> Values {
-    let scaling = object(values, "rope_scaling").filter(|scaling| !scaling.is_empty());
     let stated = object(values, "rope_parameters");
     let theta = values.get("rope_theta").cloned().unwrap_or_else(|| class.theta.into());
     if let Some(local) = class.local_theta {
-        return by_layer(values, scaling, stated, (theta, local));
+        return by_layer(values, theta, local);
     }
-    let mut rope = scaling.or(stated).cloned().unwrap_or_else(|| by_default(class));
+    let mut rope = scaling(values).or(stated).cloned().unwrap_or_else(|| by_default(class));
     rope.entry("rope_theta").or_insert(theta);
     let rotated = values.get("partial_rotary_factor").cloned();
     if let Some(rotated) = rotated.or(class.rotated.map(Json::from)) {
@@ -55,35 +58,27 @@ fn by_default(class: &Defaults) -> Values {
 }
 
 /// Parameters of layers that see everything and of those with a sliding window.
-fn by_layer(
-    values: &Values,
-    scaling: Option<&Values>,
-    stated: Option<&Values>,
-    (theta, local): (Json, f64),
-) -> Values {
-    let mut rope = stated.cloned().unwrap_or_default();
+fn by_layer(values: &Values, theta: Json, local: f64) -> Values {
+    let mut rope = object(values, "rope_parameters").cloned().unwrap_or_default();
     let local = values.get("rope_local_base_freq").cloned().unwrap_or_else(|| local.into());
     for (layers, theta) in [("full_attention", theta), ("sliding_attention", local)] {
         // Nothing said is a type too: `type` in what is added later does not change it.
         let unsaid = || Values::from_iter([("rope_type".to_owned(), "default".into())]);
         let mut own = object(&rope, layers).cloned().unwrap_or_else(unsaid);
-        if let Some(scaling) = scaling.filter(|_| layers == "full_attention") {
+        if let Some(scaling) = scaling(values).filter(|_| layers == "full_attention") {
             own.extend(scaling.clone());
         }
         own.entry("rope_theta").or_insert(theta);
         name_type(&mut own);
-        let scaled = own.get("rope_type").and_then(Json::as_str).is_some_and(is_scaled);
+        // These types state the context before scaling.
+        let kind = own.get("rope_type").and_then(Json::as_str);
+        let scaled = kind.is_some_and(|kind| ["llama3", "yarn", "longrope"].contains(&kind));
         if let Some(context) = values.get("max_position_embeddings").filter(|_| scaled) {
             own.entry("original_max_position_embeddings").or_insert_with(|| context.clone());
         }
         rope.insert(layers.into(), own.into());
     }
     rope
-}
-
-/// Whether a type of rotary parameters states the context before scaling.
-fn is_scaled(kind: &str) -> bool {
-    ["llama3", "yarn", "longrope"].contains(&kind)
 }
 
 /// `type` is what `rope_type` was called before.
@@ -97,9 +92,7 @@ pub(super) fn mirrored(mut rope: Values, values: &Values) -> Values {
     if rope.contains_key("full_attention") || rope.contains_key("sliding_attention") {
         return rope;
     }
-    let find = |keys: &[&str]| {
-        keys.iter().find_map(|key| values.get(*key)).filter(|value| !value.is_null()).cloned()
-    };
+    let find = |keys: &[&str]| super::first(values, keys).cloned();
     if let Some(theta) = find(LOCAL_THETA) {
         rope.insert("sliding_attention".into(), json!({ "rope_theta": theta }));
     }
@@ -110,10 +103,8 @@ pub(super) fn mirrored(mut rope: Values, values: &Values) -> Values {
         ("partial_rotary_factor", find(&["partial_rotary_factor", "rope_pct", "rope_percent"])),
         ("original_max_position_embeddings", find(&["original_max_position_embeddings"])),
     ];
-    for (key, value) in more {
-        if let Some(value) = value {
-            rope.entry(key).or_insert(value);
-        }
+    for (key, value) in more.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+        rope.entry(key).or_insert(value);
     }
     rope
 }

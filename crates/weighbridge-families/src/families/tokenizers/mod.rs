@@ -35,7 +35,7 @@ pub(super) fn kind(name: &str) -> Kind {
     match name {
         "llama-like" => Kind::LlamaLike,
         "qwen-like" => Kind::PiecesOrPairs,
-        "byte-pairs" => Kind::BytePairs,
+        "byte-pairs" => Kind::BytePairs(&[]),
         "glm" => kind("glm4"),
         family => called(family).unwrap_or_else(|| panic!("{family}")).tokenizer,
     }
@@ -179,7 +179,7 @@ fn what_has_no_place_is_refused_by_name() {
         let files = |name: &str| Ok((name == "tokenizer.json").then(|| text.clone()));
         let none = |_: &str| Vec::new();
         let repository = Repository { files: &files, names: &none, config: &json!({}), vocabulary };
-        let error = entries(&repository, Kind::BytePairs, Some("gpt-2")).unwrap_err();
+        let error = entries(&repository, Kind::BytePairs(&[]), Some("gpt-2")).unwrap_err();
         error.message().to_owned()
     };
     let model = json!({ "vocab": { "a": 0, "b": 1 }, "merges": [] });

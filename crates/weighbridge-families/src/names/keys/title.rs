@@ -70,12 +70,11 @@ pub(super) fn parts(id: &str, parameters: u64) -> Parts {
         (!found.is_empty()).then(|| found.join("-"))
     };
     let basename: Vec<&str> = words.iter().take(named).map(|word| &*word.0).collect();
-    let basename = (!basename.is_empty()).then(|| basename.join("-"));
     let (size_label, finetune) = (joined(Word::Size, 0), joined(Word::Finetune, 0));
     let version = joined(Word::Version, named);
     // With nothing else in the name, what stands there may be anything.
     let clear = size_label.is_some() || finetune.is_some() || version.is_some();
-    let basename = basename.filter(|_| clear);
+    let basename = (clear && !basename.is_empty()).then(|| basename.join("-"));
     Parts { full: full.to_owned(), organization, basename, finetune, version, size_label }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::tokens::{Token, Tokens};
-use crate::tokenizer::decode::from_bytes;
+use crate::tokenizer::encode::from_bytes;
 
 /// All of them, as `tokenizer.json` lists them.
 pub(super) fn listed(tokens: &Tokens, is_byte_level: bool) -> Vec<Json> {

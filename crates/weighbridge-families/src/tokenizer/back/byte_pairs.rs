@@ -70,9 +70,8 @@ pub(super) fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
 
 /// What the file says about normalizing comes before what the pre-tokenizer is known with.
 fn normalizer(metadata: &Metadata<'_>, known: Json) -> Result<Json> {
-    let flags = [("lowercase", "Lowercase"), ("strip_accents", "StripAccents")];
     let mut steps = Vec::new();
-    for (key, step) in flags {
+    for (key, step) in [("lowercase", "Lowercase"), ("strip_accents", "StripAccents")] {
         if metadata.flag(&format!("tokenizer.ggml.normalizer.{key}"))? == Some(true) {
             steps.push(json!({ "type": step }));
         }

@@ -112,7 +112,7 @@ pub(super) fn pairs(
     falls_back: bool,
     ignores_merges: bool,
 ) -> Json {
-    let unknown = unknown.and_then(|id| tokens.get(id)).map(|token| &token.text);
+    let unknown = unknown.and_then(|id| tokens.0.get(id)).map(|token| &token.text);
     json!({
         "type": "BPE",
         "dropout": null,

@@ -41,9 +41,9 @@ pub(super) fn of(tokens: &Tokens) -> Vec<(usize, usize)> {
 /// of marks alone after all others, which is the order of Llama's scores.
 fn sort(merges: &mut [Merge], tokens: &Tokens) {
     let says_anything = are_ordered(tokens);
-    let score = |merge: &Merge| tokens.get(merge.made).map_or(0.0, |token| token.score);
+    let score = |merge: &Merge| tokens.0.get(merge.made).map_or(0.0, |token| token.score);
     let is_marks = |merge: &Merge| {
-        tokens.get(merge.made).is_some_and(|token| token.text.chars().all(|letter| letter == '▁'))
+        tokens.0.get(merge.made).is_some_and(|token| token.text.chars().all(|letter| letter == '▁'))
     };
     let longer = |a: &Merge, b: &Merge| b.letters.cmp(&a.letters);
     merges.sort_by(|a, b| match (says_anything, is_marks(a), is_marks(b)) {
@@ -70,7 +70,7 @@ mod tests {
             Token::new(id, (*text).to_owned(), TokenType::Normal, *score)
         };
         let tokens = Tokens(pieces.iter().enumerate().map(token).collect());
-        let text = |id: usize| tokens.get(id).unwrap().text.clone();
+        let text = |id: usize| tokens.0.get(id).unwrap().text.clone();
         of(&tokens).into_iter().map(|(a, b)| (text(a), text(b))).collect()
     }
 

@@ -96,7 +96,7 @@ fn trainer(tokens: &Tokens, special: &Special, unknown: usize, end: usize) -> Me
     for (field, id) in ids {
         // Minus one, where there is none.
         trainer.number(field, id.map_or(u64::MAX, |id| id as u64));
-        if let Some(token) = id.and_then(|id| tokens.get(id)) {
+        if let Some(token) = id.and_then(|id| tokens.0.get(id)) {
             trainer.bytes(field + field::ID_TO_TEXT, token.text.as_bytes());
         }
     }

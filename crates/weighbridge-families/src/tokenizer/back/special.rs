@@ -42,7 +42,7 @@ impl Special {
             }
         }
         for (kind, id) in assumed.ids {
-            let is_special = tokens.get(*id).is_some_and(Token::is_special);
+            let is_special = tokens.0.get(*id).is_some_and(Token::is_special);
             if is_special && special.id(kind).is_none() {
                 special.ids.push((kind, *id));
             }
@@ -96,7 +96,7 @@ impl Special {
 
     /// All kinds that have a token which is special.
     pub fn all<'a>(&'a self, tokens: &'a Tokens) -> impl Iterator<Item = (&'static str, &'a str)> {
-        let named = |id: usize| tokens.get(id).filter(|token| token.is_named);
+        let named = |id: usize| tokens.0.get(id).filter(|token| token.is_named);
         let text = move |id: usize| named(id).map(|token| &*token.text);
         self.ids.iter().filter_map(move |(kind, id)| Some((*kind, text(*id)?)))
     }
@@ -115,7 +115,7 @@ fn id(metadata: &Metadata<'_>, tokens: &Tokens, kind: &str) -> Result<Option<usi
     let key = key_of(&IDS, kind).map_or_else(unlisted, str::to_owned);
     let Some(id) = metadata.number(&key)? else { return Ok(None) };
     let index = usize::try_from(id).ok();
-    let index = index.filter(|id| tokens.get(*id).is_some_and(|token| !token.is_nobody));
+    let index = index.filter(|id| tokens.0.get(*id).is_some_and(|token| !token.is_nobody));
     index.map(Some).ok_or_else(|| {
         let what = format!("which is none of {} tokens", tokens.0.len());
         Error::malformed(format!("the {kind} token has the id {id}, {what}"))

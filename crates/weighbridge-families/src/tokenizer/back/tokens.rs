@@ -90,13 +90,9 @@ impl Tokens {
         Ok(())
     }
 
-    pub fn get(&self, id: usize) -> Option<&Token> {
-        self.0.get(id)
-    }
-
     /// The text of an id; empty if nobody has it.
     pub fn text(&self, id: usize) -> &str {
-        self.get(id).map_or("", |token| &token.text)
+        self.0.get(id).map_or("", |token| &token.text)
     }
 
     /// All tokens that are somebody's, with their ids.

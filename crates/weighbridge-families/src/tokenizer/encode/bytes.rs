@@ -13,9 +13,15 @@ static LETTERS: LazyLock<Vec<char>> = LazyLock::new(|| {
     (0..=u8::MAX).map(letter).collect()
 });
 
-/// The letter of each byte.
-pub(in crate::tokenizer) fn letters() -> &'static [char] {
-    &LETTERS
+/// A text in which every letter stands for a byte becomes these bytes; any other stays as it is.
+pub(in crate::tokenizer) fn from_bytes(text: &str) -> String {
+    let bytes: Option<Vec<u8>> = text.chars().map(byte_of).collect();
+    bytes.map_or(text.to_owned(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The byte that a letter stands for.
+fn byte_of(letter: char) -> Option<u8> {
+    (0..=u8::MAX).zip(&*LETTERS).find(|(_, known)| **known == letter).map(|(byte, _)| byte)
 }
 
 pub(in crate::tokenizer) fn of_bytes(bytes: &[u8]) -> String {
@@ -30,5 +36,6 @@ mod tests {
     fn every_byte_has_its_letter() {
         assert_eq!(of_bytes(" a\né".as_bytes()), "ĠaĊÃ©");
         assert_eq!(of_bytes(&[0xad, 0x7f, 0x00]), "ŃġĀ");
+        assert_eq!([byte_of('Ń'), byte_of('ń')], [Some(0xad), None]);
     }
 }

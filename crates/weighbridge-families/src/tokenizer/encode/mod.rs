@@ -12,7 +12,7 @@ mod steps;
 mod words;
 
 use super::vocabulary::Vocabulary;
-pub(super) use bytes::{letters, of_bytes};
+pub(super) use bytes::{from_bytes, of_bytes};
 
 /// The text, with something for every pre-tokenizer to stumble over.
 const TEXT: [&str; 5] = [

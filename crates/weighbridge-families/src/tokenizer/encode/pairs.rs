@@ -24,13 +24,9 @@ pub(super) fn ids(parts: &[Part], vocabulary: &Vocabulary<'_>) -> Option<Vec<u64
     if !is_plain("continuing_subword_prefix") || !is_plain("end_of_word_suffix") {
         return None;
     }
-    let ranks = ranks(parts, model)?;
-    let pairs = Pairs {
-        ranks,
-        vocabulary,
-        ignores_merges: model["ignore_merges"] == true,
-        falls_back: model["byte_fallback"] == true,
-    };
+    let (ignores_merges, falls_back) =
+        (model["ignore_merges"] == true, model["byte_fallback"] == true);
+    let pairs = Pairs { ranks: ranks(parts, model)?, vocabulary, ignores_merges, falls_back };
     let mut ids = Vec::new();
     for part in parts {
         match part {
@@ -51,8 +47,7 @@ fn ranks<'a>(parts: &[Part], model: &'a Json) -> Option<HashMap<(&'a str, &'a st
             pair => (pair[0].as_str()?, pair[1].as_str()?),
         };
         joined.clear();
-        joined.push_str(a);
-        joined.push_str(b);
+        joined.extend([a, b]);
         if needed.contains(joined.as_str()) {
             ranks.entry((a, b)).or_insert(rank);
         }

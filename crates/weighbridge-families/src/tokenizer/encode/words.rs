@@ -13,22 +13,19 @@ pub(super) fn normalizer(step: &Json) -> Option<Normalize> {
     let clean = flag("clean_text").unwrap_or(true);
     let apart = flag("handle_chinese_chars").unwrap_or(true);
     let strips = flag("strip_accents").unwrap_or(lowercase);
-    let marks = Regex::new(r"\p{Mn}").ok()?;
-    let controls = Regex::new(r"[\p{C}--[\t\r\n]]").ok()?;
-    let spaces = Regex::new(r"\s").ok()?;
-    let ideographs = Regex::new(r"[\u{4e00}-\u{9fff}\u{3400}-\u{4dbf}\u{f900}-\u{faff}]").ok()?;
+    let steps = [
+        (clean, r"[\p{C}--[\t\r\n]]", ""),
+        (clean, r"\s", " "),
+        (apart, r"[\u{4e00}-\u{9fff}\u{3400}-\u{4dbf}\u{f900}-\u{faff}]", " $0 "),
+        (strips, r"\p{Mn}", ""),
+    ];
+    let steps = steps.into_iter().filter(|(is_done, ..)| *is_done);
+    let steps = steps.map(|(_, from, to)| Some((Regex::new(from).ok()?, to)));
+    let steps: Vec<(Regex, &str)> = steps.collect::<Option<_>>()?;
     Some(Box::new(move |text| {
-        let mut text = text.to_owned();
-        if clean {
-            text = controls.replace_all(&text, "").into_owned();
-            text = spaces.replace_all(&text, " ").into_owned();
-        }
-        if apart {
-            text = ideographs.replace_all(&text, " $0 ").into_owned();
-        }
-        if strips {
-            text = marks.replace_all(&text, "").into_owned();
-        }
+        let replaced =
+            |text: String, (from, to): &(Regex, &str)| from.replace_all(&text, *to).into_owned();
+        let text = steps.iter().fold(text.to_owned(), replaced);
         if lowercase { text.to_lowercase() } else { text }
     }))
 }

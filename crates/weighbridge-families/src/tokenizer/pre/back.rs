@@ -83,24 +83,18 @@ fn splitting(step: &str) -> Json {
     match step {
         "digits" => json!({ "type": "Digits", "individual_digits": false }),
         "digits one by one" => json!({ "type": "Digits", "individual_digits": true }),
-        _ if step.starts_with("bytes") => {
-            bytes(step.contains(" in words"), step.ends_with(" after a space"))
-        }
+        _ if step.starts_with("bytes") => json!({
+            "type": "ByteLevel",
+            "add_prefix_space": step.ends_with(" after a space"),
+            "trim_offsets": true,
+            "use_regex": step.contains(" in words"),
+        }),
         _ => match (step.strip_prefix("split "), step.strip_prefix("punctuation ")) {
             (Some(what), _) => split(what),
             (_, Some(behavior)) => json!({ "type": "Punctuation", "behavior": behavior }),
             _ => json!({ "type": step }),
         },
     }
-}
-
-fn bytes(in_words: bool, after_a_space: bool) -> Json {
-    json!({
-        "type": "ByteLevel",
-        "add_prefix_space": after_a_space,
-        "trim_offsets": true,
-        "use_regex": in_words,
-    })
 }
 
 fn split(what: &str) -> Json {

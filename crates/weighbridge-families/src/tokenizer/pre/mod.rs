@@ -87,19 +87,13 @@ fn begins(files: &Files<'_>, tokenizer: &Json) -> bool {
 }
 
 fn unknown(normalizer: &[String], steps: &[String]) -> Error {
-    let shown = |parts: &[String]| match parts {
-        [] => "nothing".to_owned(),
-        parts => parts
-            .iter()
-            .map(|one| format!("`{}`", shortened(one, 120)))
-            .collect::<Vec<_>>()
-            .join(", "),
+    let shown = |parts: &[String]| {
+        let parts = parts.iter().map(|one| format!("`{}`", shortened(one, 120)));
+        let parts: Vec<String> = parts.collect();
+        if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
     };
-    let message = format!(
-        "no known pre-tokenizer does this: normalizing {}, splitting {}",
-        shown(normalizer),
-        shown(steps)
-    );
+    let does = format!("normalizing {}, splitting {}", shown(normalizer), shown(steps));
+    let message = format!("no known pre-tokenizer does this: {does}");
     Error::unsupported(message).remedy(Remedy::StatePreTokenizer)
 }
 

@@ -28,15 +28,22 @@ use If::{Begins, Family, Has, IgnoresMerges, Roberta};
 /// Composed letters are left to the text: readers normalize nothing.
 const COMPOSED: &[&[&str]] = &[&[], &["NFC"]];
 
+/// A pre-tokenizer whose texts may be composed: its steps, and its names.
+const fn row(
+    steps: &'static [&'static str],
+    names: &'static [(&'static [If], &'static str)],
+) -> Row {
+    Row { normalizers: COMPOSED, steps, names }
+}
+
 pub(super) const TABLE: &[Row] = &[
     // Words with a letter of any kind in front, up to three digits, the rest by kind.
-    Row {
-        normalizers: COMPOSED,
-        steps: &[
+    row(
+        &[
             r"split (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
             "bytes",
         ],
-        names: &[
+        &[
             (&[Has("[gMASK]"), Family(&["chatglm"])], "chatglm-bpe"),
             (&[Has("[gMASK]")], "glm4"),
             (&[Family(&["lfm2", "lfm2_moe", "lfm2-vl"])], "lfm2"),
@@ -46,66 +53,56 @@ pub(super) const TABLE: &[Row] = &[
             (&[IgnoresMerges], "smaug-bpe"),
             (&[], "dbrx"),
         ],
-    },
+    ),
     // The same with single digits.
-    Row {
-        normalizers: COMPOSED,
-        steps: &[
+    row(
+        &[
             r"split (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
             "bytes",
         ],
-        names: &[
+        &[
             (&[Has("<｜begin▁of▁sentence｜>"), Begins], "deepseek-r1-qwen"),
             (&[Family(&["stablelm"])], "stablelm2"),
             (&[Family(&["hunyuan", "hunyuan_v1_moe"])], "hunyuan"),
             (&[Family(&["solar_open"])], "solar-open"),
             (&[], "qwen2"),
         ],
-    },
+    ),
     // The same with marks among the letters.
-    Row {
-        normalizers: COMPOSED,
-        steps: &[
+    row(
+        &[
             r"split (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
             "bytes",
         ],
-        names: &[(&[], "qwen35")],
-    },
+        &[(&[], "qwen35")],
+    ),
     // Words by their case, with contractions.
-    Row {
-        normalizers: COMPOSED,
-        steps: &[
+    row(
+        &[
             r"split [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
             "bytes",
         ],
-        names: &[
-            (&[Family(&["minimax_m2"])], "minimax-m2"),
-            (&[Begins], "llama4"),
-            (&[], "gpt-4o"),
-        ],
-    },
+        &[(&[Family(&["minimax_m2"])], "minimax-m2"), (&[Begins], "llama4"), (&[], "gpt-4o")],
+    ),
     // Words by their case, without contractions.
-    Row {
-        normalizers: COMPOSED,
-        steps: &[
+    row(
+        &[
             r"split [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
             "bytes",
         ],
-        names: &[(&[], "tekken")],
-    },
-    Row {
-        normalizers: COMPOSED,
-        steps: &[
+        &[(&[], "tekken")],
+    ),
+    row(
+        &[
             r"split \p{N}{1,3}",
             "split [一-龥\u{3040}-ゟ゠-ヿ]+",
             r##"split [!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"##,
             "bytes",
         ],
-        names: &[(&[Family(&["hunyuan_v1_dense"])], "hunyuan-dense"), (&[], "deepseek-v3")],
-    },
-    Row {
-        normalizers: COMPOSED,
-        steps: &[
+        &[(&[Family(&["hunyuan_v1_dense"])], "hunyuan-dense"), (&[], "deepseek-v3")],
+    ),
+    row(
+        &[
             r"split [\r\n]",
             DEEPSEEK_LETTERS,
             "split \\s?[!-/:-~！-／：-～‘-‟\u{3000}-。]+",
@@ -114,11 +111,10 @@ pub(super) const TABLE: &[Row] = &[
             "digits one by one",
             "bytes",
         ],
-        names: &[(&[], "deepseek-llm")],
-    },
-    Row {
-        normalizers: COMPOSED,
-        steps: &[
+        &[(&[], "deepseek-llm")],
+    ),
+    row(
+        &[
             r"split [\r\n]",
             r"split \s?\p{L}+",
             r"split \s?\p{P}+",
@@ -126,18 +122,16 @@ pub(super) const TABLE: &[Row] = &[
             "digits one by one",
             "bytes",
         ],
-        names: &[(&[], "deepseek-coder")],
-    },
-    Row {
-        normalizers: COMPOSED,
-        steps: &["punctuation Contiguous", "bytes in words", "digits", "split [0-9][0-9][0-9]"],
-        names: &[(&[], "falcon")],
-    },
+        &[(&[], "deepseek-coder")],
+    ),
+    row(
+        &["punctuation Contiguous", "bytes in words", "digits", "split [0-9][0-9][0-9]"],
+        &[(&[], "falcon")],
+    ),
     // Digits one by one, then words as GPT-2 has them. Names differ in nothing but the vocabulary.
-    Row {
-        normalizers: COMPOSED,
-        steps: &["digits one by one", "bytes in words"],
-        names: &[
+    row(
+        &["digits one by one", "bytes in words"],
+        &[
             (&[Family(&["cohere", "cohere2"])], "command-r"),
             (&[Family(&["gpt_refact", "granite", "granitemoe", "gpt_bigcode"])], "refact"),
             (&[Family(&["llama"])], "smollm"),
@@ -145,12 +139,11 @@ pub(super) const TABLE: &[Row] = &[
             (&[Family(&["mistral"])], "minerva-7b"),
             (&[], "starcoder"),
         ],
-    },
+    ),
     // GPT-2's words.
-    Row {
-        normalizers: COMPOSED,
-        steps: &["bytes in words"],
-        names: &[
+    row(
+        &["bytes in words"],
+        &[
             (&[Roberta], "roberta-bpe"),
             (&[Family(&["phi"])], "phi-2"),
             // Three vocabularies that cannot be told apart by what they make of a text.
@@ -159,28 +152,22 @@ pub(super) const TABLE: &[Row] = &[
             (&[Family(&["exaone4"])], "exaone4"),
             (&[], "gpt-2"),
         ],
-    },
-    Row {
-        normalizers: COMPOSED,
-        steps: &[r"split  ?[^(\s|[.,!?…。，、।۔،])]+", "bytes"],
-        names: &[(&[], "bloom")],
-    },
-    Row {
-        normalizers: COMPOSED,
-        steps: &[
+    ),
+    row(&[r"split  ?[^(\s|[.,!?…。，、।۔،])]+", "bytes"], &[(&[], "bloom")]),
+    row(
+        &[
             r"split '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
             "bytes",
         ],
-        names: &[(&[Family(&["bailing_moe_v2"])], "bailingmoe2"), (&[], "bailingmoe")],
-    },
-    Row {
-        normalizers: COMPOSED,
-        steps: &[
+        &[(&[Family(&["bailing_moe_v2"])], "bailingmoe2"), (&[], "bailingmoe")],
+    ),
+    row(
+        &[
             r"split (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+",
             "bytes",
         ],
-        names: &[(&[], "seed-coder")],
-    },
+        &[(&[], "seed-coder")],
+    ),
     // Byte pairs of SentencePiece: spaces become marks, and a word ends with its space.
     Row {
         normalizers: &[&[r#"replace " " "▁""#]],
@@ -190,16 +177,10 @@ pub(super) const TABLE: &[Row] = &[
 ];
 
 /// Names in whose repositories letters are composed first. A file of weights does not say that.
+#[rustfmt::skip]
 pub(super) const COMPOSING: &[&str] = &[
-    "qwen2",
-    "deepseek-r1-qwen",
-    "stablelm2",
-    "qwen35",
-    "command-r",
-    "olmo",
-    "modern-bert",
-    "bailingmoe",
-    "bailingmoe2",
+    "qwen2", "deepseek-r1-qwen", "stablelm2", "qwen35", "command-r", "olmo", "modern-bert",
+    "bailingmoe", "bailingmoe2",
 ];
 
 /// Names in whose repositories a word that is a token is taken without merging.

@@ -148,6 +148,6 @@ kernel! {
 kernel! {
     /// Numbers with one scale.
     fn encode_scaled(_isa; scale: f32, largest: f32, values: &[f32], codes: &mut [u8]) -> () {
-        products(values, scale, largest, codes)
+        products(values, scale, largest, codes);
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn assign(
     let is_wanted = |weight: &Weight| select.wants(weight.name());
     if let Some((quantizing, aim)) = quantizing {
         let chosen = quantizing.choose(aim)?;
-        let weights = quantizing.weights().iter().cloned();
+        let weights = quantizing.weights.iter().cloned();
         return Ok(by_quantizer(translated, weights, chosen, types, is_wanted));
     }
     let wanted = model.weights().filter(is_wanted);

@@ -94,7 +94,7 @@ fn planned(
     task: &Task<'_>,
     (select, skipped): &(Select, Vec<Dropped>),
 ) -> Result<(Assignment, Planned)> {
-    let goal = quantizing.and_then(Quantizing::goal);
+    let goal = quantizing.and_then(|of| of.how.goal);
     let mut aim = goal;
     for _ in 0..=TRIES {
         let assignment = assign(translated, quantizing.map(|of| (of, aim)), task, select)?;
@@ -119,11 +119,8 @@ fn with_additions(mut files: Vec<ExtraFile>, additions: &Additions) -> Result<Ve
         }
     }
     if !files.is_empty() {
-        let more = additions.files.iter().map(|(name, bytes)| ExtraFile {
-            name: name.into(),
-            contents: Contents::Bytes(bytes.clone()),
-        });
-        files.extend(more);
+        let more = additions.files.iter();
+        files.extend(more.map(|(name, bytes)| ExtraFile::made(name, bytes.clone())));
     }
     Ok(files)
 }

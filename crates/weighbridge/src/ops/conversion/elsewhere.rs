@@ -2,7 +2,7 @@
 
 use super::ConvertOptions;
 use crate::error::Result;
-use crate::model::{self, Writing};
+use crate::model::{self, OpenOptions, Writing};
 use crate::output::{Destination, Sending};
 use crate::pipeline::{Place, Target};
 
@@ -11,6 +11,15 @@ const USUAL: u64 = 96 << 20;
 
 /// Fewer would not let a part be filled while another is sent.
 const LEAST: u64 = 32 << 20;
+
+/// Opens models by the settings of networks.
+#[cfg_attr(not(feature = "remote"), allow(unused_variables))]
+pub(super) fn opener(options: &ConvertOptions) -> OpenOptions {
+    let opener = OpenOptions::new();
+    #[cfg(feature = "remote")]
+    let opener = opener.remote(options.network.clone());
+    opener
+}
 
 /// Bytes of an output that wait to be sent, at most.
 pub(super) fn held_bytes(target: &Target, options: &ConvertOptions) -> u64 {
@@ -41,5 +50,5 @@ pub(super) fn destination(
         resume: options.resume,
         in_turn: target.is_in_turn(),
     };
-    write(&address, &options.network.settings, &sending).map(Some)
+    write(&address, &options.network, &sending).map(Some)
 }

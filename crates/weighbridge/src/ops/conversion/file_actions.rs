@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Part;
 use crate::containers;
-use crate::model::Model;
 use crate::pipeline::stem_of;
 
 /// Endings of weights in formats that other frameworks read.
@@ -38,12 +38,8 @@ pub(super) struct Decoded {
 
 impl Decoded {
     /// A model in a folder of the repository at `root`.
-    pub(super) fn new(
-        root: &Path,
-        folder: &str,
-        model: &Model,
-        sidecars: Vec<&'static str>,
-    ) -> Self {
+    pub(super) fn new(root: &Path, part: &Part, sidecars: Vec<&'static str>) -> Self {
+        let Part { model, folder, .. } = part;
         let folder = PathBuf::from(folder);
         let inside = |path: &Path| match path.strip_prefix(root) {
             Ok(inside) => inside.to_owned(),

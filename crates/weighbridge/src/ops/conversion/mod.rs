@@ -39,6 +39,8 @@ mod translate;
 mod values;
 mod verify;
 
+pub use crate::config::ChangedKey;
+pub use crate::pipeline::Tied;
 pub use move_codes::layouts;
 pub use names::Names;
 pub use options::{ConvertOptions, Rename};
@@ -46,8 +48,7 @@ pub use plan_report::{PlanReport, PlannedTensor};
 pub use quantize::{CostReport, QuantizeReport, QuantizedWeight, TypeReport, quantizers};
 pub use quantize_options::QuantizeOptions;
 pub use report::{
-    ChangedKey, ConversionReport, ConvertReport, DecodedAs, LeftBehind, RewrittenFile, Tied,
-    WrittenFile,
+    ConversionReport, ConvertReport, DecodedAs, LeftBehind, RewrittenFile, WrittenFile,
 };
 pub use verify::{
     Mismatch, VerifyReport, WrongFile, verify, verify_dequantized, verify_pipeline,

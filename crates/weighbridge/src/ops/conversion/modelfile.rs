@@ -7,7 +7,7 @@ use super::{Conversion, Part};
 use crate::error::{Error, Result};
 use crate::input::{FileAccess, LocalFolder};
 use crate::output::{PartialFile, refuse_existing};
-use crate::pipeline::{Contents, ExtraFile, Place};
+use crate::pipeline::{ExtraFile, Place};
 
 /// Plans the `Modelfile`, if one is asked for.
 pub(super) fn plan(conversion: &mut Conversion) -> Result<()> {
@@ -24,8 +24,7 @@ pub(super) fn plan(conversion: &mut Conversion) -> Result<()> {
     report.made.push(modelfile::NAME.to_owned());
     match &target.place {
         Place::Folder(_) => {
-            let (name, contents) = (modelfile::NAME.into(), Contents::Bytes(text.into_bytes()));
-            extra.push(ExtraFile { name, contents });
+            extra.push(ExtraFile::made(modelfile::NAME, text.into_bytes()));
             Ok(())
         }
         Place::File(_) if target.is_elsewhere => {

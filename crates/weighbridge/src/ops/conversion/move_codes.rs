@@ -83,43 +83,24 @@ pub(super) fn moved(
         let name = layout.name().unwrap_or_default();
         return Err(Error::usage(format!("is laid out as {name} already")).in_file(model.path()));
     }
-    laid_out(layout, model, &[plain, coded], options)
-}
-
-/// Asks a layout what becomes of plain weights and of weights with codes.
-fn laid_out(
-    layout: &dyn TargetLayout,
-    model: &Model,
-    [plain, coded]: &[Vec<Weight>; 2],
-    options: &ConvertOptions,
-) -> Result<Moved> {
     let renamed = |weights: &[Weight]| -> Vec<String> {
         weights.iter().map(|weight| options.renamed(weight.name())).collect()
     };
-    let (plain_names, names) = (renamed(plain), renamed(coded));
-    let forms = forms(model, coded)?;
-    let weights: Vec<CodedWeight<'_>> = names
-        .iter()
-        .zip(&forms)
-        .zip(coded)
-        .map(|((name, &(form, zeros, global)), weight)| {
-            let shape = weight.shape();
-            CodedWeight { name, shape, form, zeros, global }
-        })
-        .collect();
-    let plain: Vec<Candidate<'_>> = plain
-        .iter()
-        .zip(&plain_names)
-        .map(|(weight, name)| Candidate {
-            name,
-            shape: weight.shape(),
-            dtype: weight.native().unwrap_or(DType::U8),
-            block: None,
-        })
-        .collect();
+    let (plain_names, names) = (renamed(&plain), renamed(&coded));
+    let forms = forms(model, &coded)?;
+    let with_codes = names.iter().zip(&forms).zip(&coded);
+    let with_codes = with_codes.map(|((name, &(form, zeros, global)), weight)| {
+        let shape = weight.shape();
+        CodedWeight { name, shape, form, zeros, global }
+    });
+    let without = plain.iter().zip(&plain_names).map(|(weight, name)| {
+        let (shape, dtype) = (weight.shape(), weight.native().unwrap_or(DType::U8));
+        Candidate { name, shape, dtype, block: None }
+    });
+    let (weights, plain): (Vec<_>, Vec<_>) = (with_codes.collect(), without.collect());
     let found = layout.lay_out(&ToLayOut { weights: &weights, plain: &plain });
     let LaidOut { weights, additions, mut notes } =
-        found.map_err(|unfit| refused(model, coded, &unfit))?;
+        found.map_err(|unfit| refused(model, &coded, &unfit))?;
     let named = coded.iter().map(|weight| weight.name().to_owned());
     notes.extend(note_on_scales(model, &forms));
     Ok(Moved { packed: named.zip(weights).collect(), additions, notes })
@@ -133,21 +114,20 @@ type Form = (GroupedForm, [u8; 2], Option<(f32, bool)>);
 fn forms(model: &Model, coded: &[Weight]) -> Result<Vec<Form>> {
     let (mut forms, mut unfit, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
     for (index, weight) in coded.iter().enumerate() {
-        let reason = match weight.form_of_codes(Taker::Layout) {
-            Err(reason) => Some(reason),
-            Ok(form) => match weight.refuses_to_move(&mut scratch)? {
-                Some(reason) => Some(reason),
-                None => {
-                    let zeros = weight.zero_points(&form, &mut scratch)?;
-                    let factors = <[f32; 1]>::try_from(weight.factors_of_codes(false)?).ok();
-                    let global = weight.global_of_codes().zip(factors);
-                    let global = global.map(|(of, [factor])| (factor, of.divides));
-                    forms.push((form, zeros, global));
-                    None
-                }
-            },
+        let form = match weight.form_of_codes(Taker::Layout) {
+            Ok(form) => weight.refuses_to_move(&mut scratch)?.map_or(Ok(form), Err),
+            refused => refused,
         };
-        unfit.extend(reason.map(|reason| Unfit { weight: index, reason }));
+        match form {
+            Err(reason) => unfit.push(Unfit { weight: index, reason }),
+            Ok(form) => {
+                let zeros = weight.zero_points(&form, &mut scratch)?;
+                let factors = <[f32; 1]>::try_from(weight.factors_of_codes(false)?).ok();
+                let global = weight.global_of_codes().zip(factors);
+                let global = global.map(|(of, [factor])| (factor, of.divides));
+                forms.push((form, zeros, global));
+            }
+        }
     }
     if unfit.is_empty() { Ok(forms) } else { Err(refused(model, coded, &unfit)) }
 }

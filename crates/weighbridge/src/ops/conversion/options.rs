@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::names::Names;
 use crate::catalog::Value;
 use crate::dtype::DType;
-use crate::model::{OpenOptions, Select};
+use crate::model::Select;
 use crate::ops::Work;
 use crate::ops::work::{setters, work_options};
 use crate::pipeline::{Cast, OutputType};
@@ -48,7 +48,7 @@ pub struct ConvertOptions {
     pub(in crate::ops) max_shard_size: Option<u64>,
     pub(in crate::ops) max_output: Option<u64>,
     pub(in crate::ops) work: Work,
-    pub(super) network: Network,
+    pub(super) network: crate::Remote,
 }
 
 /// Maps a name to a new one.
@@ -68,7 +68,7 @@ impl ConvertOptions {
     #[cfg(feature = "remote")]
     #[must_use]
     pub fn remote(mut self, remote: crate::remote::Remote) -> Self {
-        self.network.settings = remote;
+        self.network = remote;
         self
     }
 
@@ -177,20 +177,4 @@ setters! { ConvertOptions:
     /// the model's files hold (compressed members as they are decompressed): a small file can
     /// describe a huge tensor by repeating its values, and more is refused before there is an output.
     max_output(bytes: u64) max_output = Some(bytes);
-}
-
-/// How places elsewhere are reached.
-#[derive(Clone, Default)]
-pub(super) struct Network {
-    pub(super) settings: crate::Remote,
-}
-
-impl Network {
-    /// Opens models by these settings.
-    pub(super) fn opener(&self) -> OpenOptions {
-        let opener = OpenOptions::new();
-        #[cfg(feature = "remote")]
-        let opener = opener.remote(self.settings.clone());
-        opener
-    }
 }

@@ -34,7 +34,16 @@ pub(super) fn repacked(
         return Ok(None);
     }
     let drafted = model.derived(derived.to_vec())?;
-    let mut inputs = Inputs { model, found: HashMap::new() };
+    let mut found = HashMap::new();
+    // The factors of what a weight is multiplied with, where its model states them.
+    let mut inputs = |weight: &Weight| {
+        let Some(global) = weight.global_of_codes() else { return Ok(Vec::new()) };
+        let known = found.entry(global.input);
+        let beside = known.or_insert_with(|| model.beside_modules(global.input));
+        let module = weight.name().strip_suffix(".weight").unwrap_or(weight.name());
+        let tensor = beside.get(module);
+        tensor.map_or(Ok(Vec::new()), |tensor| model.factors(*tensor, global.divides))
+    };
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     for (tensor, weight) in derived.iter().cloned().zip(drafted.weights()) {
         let name = rename(&tensor.name);
@@ -49,7 +58,7 @@ pub(super) fn repacked(
             rest.push(tensor);
             continue;
         };
-        let activations = factors(&weights, |weight| inputs.of(weight))?.unwrap_or_default();
+        let activations = factors(&weights, &mut inputs)?.unwrap_or_default();
         all.insert(tensor.name.clone(), packed);
         let module = tensor.name.strip_suffix(".weight").unwrap_or(&tensor.name).to_owned();
         first.push(tensor);
@@ -115,25 +124,6 @@ fn factors(
 #[allow(clippy::float_cmp)] // Exactly one is meant.
 fn are_ones(factors: &[f32]) -> bool {
     factors.iter().all(|factor| *factor == 1.0)
-}
-
-/// The scales of activations, by the module that they lie in.
-struct Inputs<'m> {
-    model: &'m Model,
-    found: HashMap<&'static str, HashMap<&'m str, crate::schemes::TensorId>>,
-}
-
-impl Inputs<'_> {
-    fn of(&mut self, weight: &Weight) -> Result<Vec<f32>> {
-        let Some(global) = weight.global_of_codes() else { return Ok(Vec::new()) };
-        let (model, name) = (self.model, global.input);
-        let found = self.found.entry(name).or_insert_with(|| model.beside_modules(name));
-        let module = weight.name().strip_suffix(".weight").unwrap_or(weight.name());
-        match found.get(module) {
-            Some(tensor) => model.factors(*tensor, global.divides),
-            None => Ok(Vec::new()),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ use std::cmp::Reverse;
 use super::VerifyReport;
 use super::plan_report::PlanReport;
 use super::quantize::QuantizeReport;
+use crate::config::ChangedKey;
 use crate::error::Remedy;
 use crate::model::Model;
 use crate::ops::Dropped;
 use crate::ops::reports::reports;
 use crate::output::FoundFile;
-use crate::pipeline::{Job, Plan, PlannedFile, Target};
+use crate::pipeline::{Job, Plan, PlannedFile, Target, Tied};
 
 reports! {
     /// What was written, or would be. The field names are the JSON contract.
@@ -86,8 +87,7 @@ impl ConvertReport {
         let dropped = model.dropped().filter(|_| !is_stored);
         self.dropped.extend(dropped.map(Dropped::of));
         self.skipped.extend(skipped);
-        let ties = plan.ties.iter();
-        self.tied.extend(ties.map(|tie| Tied { name: tie.name.clone(), to: tie.to.clone() }));
+        self.tied.extend(plan.ties.iter().cloned());
         let read = plan.jobs().map(Job::stored_bytes).fold(0, u64::saturating_add);
         self.read_bytes = self.read_bytes.saturating_add(read);
         self.write_bytes = self.write_bytes.saturating_add(plan.bytes());
@@ -166,12 +166,6 @@ reports! {
         pub write_bytes: u64,
     }
 
-    /// A weight that shares its stored numbers with another, and is written under that name only.
-    pub struct Tied {
-        pub name: String,
-        pub to: String,
-    }
-
     /// The type that decoded weights have, and why.
     pub struct DecodedAs {
         /// The folder of a pipeline's component.
@@ -186,13 +180,6 @@ reports! {
         pub name: String,
         pub removed: Vec<String>,
         pub changed: Vec<ChangedKey>,
-    }
-
-    /// A key of a rewritten file that holds something else now.
-    pub struct ChangedKey {
-        pub key: String,
-        pub from: Option<String>,
-        pub to: String,
     }
 
     /// A file beside the weights that is not copied.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::file_actions::Decoded;
-use super::report::{ChangedKey, DecodedAs, RewrittenFile};
+use super::report::{DecodedAs, RewrittenFile};
 use super::repository::{Repository, Rules, SideFiles};
 use super::values::{Values, is_quantized};
 use super::{Conversion, Models, Names, Part, move_codes};
@@ -79,7 +79,7 @@ fn take(conversion: &mut Conversion, repository: &Repository, models: Models<'_>
     let traces: Vec<Vec<Traces>> = parts.iter().map(traces).collect();
     let decoded = parts.iter().zip(&traces).map(|(part, traces)| {
         let sidecars = traces.iter().flat_map(|traces| traces.files).copied().collect();
-        Decoded::new(repository.path(), &part.folder, &part.model, sidecars)
+        Decoded::new(repository.path(), part, sidecars)
     });
     let decoded: Vec<Decoded> = decoded.collect();
     let configs: Vec<PathBuf> = parts.iter().flat_map(configs_of).collect();
@@ -190,15 +190,16 @@ fn rewrite(
         let text = repository.read(&name)?;
         let failed = |e: Error| e.in_file(&repository.path().join(&name));
         if let Some(changed) = changed(&text, traces, &additions, &part.plan).map_err(failed)? {
+            let Changed { text, removed, changed } = changed;
             let name = name.to_string_lossy().into_owned();
-            rewritten.push(described(name, &changed));
-            file.contents = Contents::Bytes(changed.text);
+            rewritten.push(RewrittenFile { name, removed, changed });
+            file.contents = Contents::Bytes(text);
         }
     }
     for (name, bytes) in additions.iter().flat_map(|additions| &additions.files) {
         let name = Path::new(&part.folder).join(name);
         files.copied.retain(|file| file.name != name);
-        files.copied.push(ExtraFile { name, contents: Contents::Bytes(bytes.clone()) });
+        files.copied.push(ExtraFile::made(name, bytes.clone()));
     }
     Ok(rewritten)
 }
@@ -214,13 +215,4 @@ fn changed(
     let added: Vec<_> = added.iter().map(|(key, value)| (key.as_str(), value)).collect();
     let change = Change { removed: &removed, dtype: decoded_type(plan), added: &added };
     config::change(text, &change)
-}
-
-fn described(name: String, changed: &Changed) -> RewrittenFile {
-    let keys = changed.changed.iter().map(|new| ChangedKey {
-        key: new.key.clone(),
-        from: new.from.clone(),
-        to: new.to.clone(),
-    });
-    RewrittenFile { name, removed: changed.removed.clone(), changed: keys.collect() }
 }

@@ -45,21 +45,31 @@ pub(super) struct Described {
 
 /// Says what kind of change lies between two sides.
 pub(super) fn describe(sides: &[Side<'_>; 2], outside: &Outside) -> Result<Described> {
-    let view = &sides[0].view;
-    let (len, count) = (view.row_len(), view.row_count().max(1));
-    let is_plain_view = sides.iter().all(|side| side.view.transposed.is_none());
-    if !is_plain_view || len == 0 || len > LONGEST || outside.rows.is_empty() {
+    let (count, changed) = (sides[0].view.row_count().max(1), outside.rows.len());
+    let rows = outside.rows.iter().step_by(changed.div_ceil(ROWS).max(1)).copied();
+    let (rows, places) = read_rows(sides, rows)?;
+    if rows.is_empty() {
         return Ok(Described::default());
     }
-    let changed = outside.rows.len();
-    let step = changed.div_ceil(ROWS).max(1);
-    let rows = outside.rows.iter().step_by(step).map(|&row| read_row(sides, row, len));
-    let rows: Vec<Row> = rows.collect::<Result<_>>()?;
     let kind = match count > 1 && changed as u64 * 2 > count {
         true => of_all(&rows),
         false => of_some(&rows, changed, count),
     };
-    Ok(Described { kind, places: rows.iter().take(PLACES).filter_map(farthest).collect() })
+    Ok(Described { kind, places })
+}
+
+/// Some rows, and where the first of them differ most.
+type Rows = (Vec<Row>, Vec<Place>);
+
+/// Reads some rows; none if rows are too long, or not rows on both sides.
+fn read_rows(sides: &[Side<'_>; 2], rows: impl Iterator<Item = u64>) -> Result<Rows> {
+    let len = sides[0].view.row_len();
+    if sides.iter().any(|side| side.view.transposed.is_some()) || len == 0 || len > LONGEST {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let rows: Vec<Row> = rows.map(|row| read_row(sides, row, len)).collect::<Result<_>>()?;
+    let places = rows.iter().take(PLACES).filter_map(farthest).collect();
+    Ok((rows, places))
 }
 
 /// Where both sides of a row are farthest apart.
@@ -123,15 +133,9 @@ fn is_a_factor(sums: &RowSums) -> bool {
 /// Looks at rows from all over a weight whose single numbers say nothing, since codes were chosen
 /// together: whether its columns are rescaled, as activation-aware quantizers and smoothing do it.
 pub(super) fn look_for_rescaled(sides: &[Side<'_>; 2]) -> Result<Option<Described>> {
-    let view = &sides[0].view;
-    let (len, count) = (view.row_len(), view.row_count());
-    if sides.iter().any(|side| side.view.transposed.is_some()) || len == 0 || len > LONGEST {
-        return Ok(None);
-    }
+    let count = sides[0].view.row_count();
     let some = count.min(ROWS as u64);
-    let rows = (0..some).map(|index| read_row(sides, index * count / some, len));
-    let rows: Vec<Row> = rows.collect::<Result<_>>()?;
-    let places = rows.iter().take(PLACES).filter_map(farthest).collect();
+    let (rows, places) = read_rows(sides, (0..some).map(|index| index * count / some))?;
     Ok(rescaled(&rows).map(|kind| Described { kind: Some(kind.into()), places }))
 }
 

@@ -74,9 +74,13 @@ impl Piece<'_> {
         Place { index: self.first + at as u64, a, b, times }
     }
 
-    fn add(&self, at: usize, times: Option<f64>, found: &mut Outside) {
-        let place = self.place(at, times);
-        found.add(place, place.index / self.row);
+    /// Takes all that lies outside one by one; up to `limit` times, it has only moved.
+    fn take_each(&self, times: impl Fn(usize) -> Option<f64>, limit: f64, found: &mut Outside) {
+        for (at, times) in (0..self.values[0].len()).filter_map(|at| Some((at, times(at)?))) {
+            let place = self.place(at, Some(times));
+            let add = if times <= limit { Outside::add_moved } else { Outside::add };
+            add(found, place, place.index / self.row);
+        }
     }
 
     /// Stretches of rows in the piece: row and elements.
@@ -140,16 +144,7 @@ impl Piece<'_> {
         };
         // How far out the farthest is decides.
         let limit = if by_importance { f64::from(loose) } else { 0.0 };
-        for at in 0..x.len() {
-            match times(at) {
-                Some(times) if times <= limit => {
-                    let place = self.place(at, Some(times));
-                    found.add_moved(place, place.index / self.row);
-                }
-                Some(times) => self.add(at, Some(times), found),
-                None => {}
-            }
-        }
+        self.take_each(times, limit, found);
     }
 
     fn look_at_bounds(&self, is_refitted: bool, found: &mut Outside) {
@@ -166,12 +161,7 @@ impl Piece<'_> {
         };
         if is_refitted {
             // How far out the farthest is decides.
-            for at in 0..a.len() {
-                if let Some(times) = times(at) {
-                    self.add(at, Some(times), found);
-                }
-            }
-            return;
+            return self.take_each(times, f64::NEG_INFINITY, found);
         }
         let count =
             |elements: Range<usize>| count_apart(simd::level(), &a[elements.clone()], &b[elements]);

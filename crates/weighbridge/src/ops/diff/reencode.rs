@@ -18,7 +18,7 @@ use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Weight;
-use crate::pipeline::{OrderedSum, Tiled, held_at_once};
+use crate::pipeline::{OrderedSum, Tiled, held_at_once, steps_of};
 use crate::schemes::{Decoded, Encoder, Groups, SCHEMES, WeightEncoder};
 use crate::shape::least_common_multiple;
 use crate::source::{Slab, Source};
@@ -35,28 +35,20 @@ const LONGEST_ROW: u64 = 1 << 22;
 impl Comparison<'_> {
     /// Encodes originals once more, where the other side is stored in a type with an encoder.
     pub(super) fn reencode(&mut self) -> Result<()> {
-        let work = &self.options.work;
-        let mut budget = work.budget(&self.models)?;
-        let (mut jobs, mut indices) = (Vec::new(), Vec::new());
-        for (index, tensor) in self.tensors.iter().enumerate() {
+        let again = |(index, tensor): (usize, &DiffTensor)| {
             let of = |original: usize, stored: usize| {
-                Again::of(self.side(index, original), self.side(index, stored), ["a", "b"][stored])
+                Again::of(index, self.side(index, original), self.side(index, stored), stored)
             };
-            let again = || of(0, 1).or_else(|| of(1, 0));
-            if let Some(job) = has_values(tensor).then(again).flatten() {
-                budget.make_room(job.stored.weight.name(), job.needed_bytes()?)?;
-                jobs.push(job);
-                indices.push(index);
-            }
-        }
-        let total = jobs.iter().map(|job| job.bytes_of(&(0..job.elements))).sum();
-        let memory = budget.memory();
-        let held = jobs.iter().map(|job| {
-            (job.weights().into_iter().map(held_at_once).sum(), job.stored.weight.name())
-        });
-        work.grant_ahead(&self.models, memory.bytes, held)?;
-        work.pool(memory.workers, &work.reporter(total)).run(&jobs)?;
-        let done: Vec<_> = indices.into_iter().zip(jobs.into_iter().map(Again::outcome)).collect();
+            has_values(tensor).then(|| of(0, 1).or_else(|| of(1, 0))).flatten().map(Ok)
+        };
+        let jobs = self.tensors.iter().enumerate().filter_map(again);
+        let total =
+            |jobs: &[Again<'_>]| jobs.iter().map(|job| job.bytes_of(&(0..job.elements))).sum();
+        let jobs = self.options.work.run(&self.models, jobs, total, |job| {
+            let held = job.weights().into_iter().map(held_at_once).sum();
+            Ok((job.stored.weight.name(), job.needed_bytes()?, held))
+        })?;
+        let done: Vec<_> = jobs.into_iter().map(|job| (job.index, job.outcome())).collect();
         for (index, outcome) in done {
             self.tensors[index].reencoded = Some(outcome);
         }
@@ -81,6 +73,8 @@ pub(super) fn summary(tensors: &[DiffTensor]) -> ReencodedSummary {
 
 /// A pair whose original is encoded once more.
 struct Again<'m> {
+    /// Which pair it is.
+    index: usize,
     original: Side<'m>,
     stored: Side<'m>,
     /// The stored side's name in reports.
@@ -136,7 +130,7 @@ pub(super) struct Buffers {
 
 impl<'m> Again<'m> {
     /// The pair, if these are the original and what was made of it.
-    fn of(original: Side<'m>, stored: Side<'m>, side: &'static str) -> Option<Self> {
+    fn of(index: usize, original: Side<'m>, stored: Side<'m>, side: usize) -> Option<Self> {
         let (source, info, block) = stored_blocks(stored.stored)?;
         let encoder = encoder_of(block)?;
         let output = encoder.outputs(&info.name, &info.shape).ok()?;
@@ -153,7 +147,8 @@ impl<'m> Again<'m> {
         let weight = encoder.begin(&info.shape);
         let unit = least_common_multiple(row, original.unit.unwrap_or(1));
         (fits && !weight.needs_first_pass()).then(|| Self {
-            side,
+            index,
+            side: ["a", "b"][side],
             source,
             info,
             block,
@@ -220,12 +215,9 @@ impl<'m> Again<'m> {
     fn read(&self, tile: &Range<u64>, seen: Range<u64>, buffers: &mut Buffers) -> Result<()> {
         let Buffers { kept, read, values, .. } = buffers;
         values.clear();
-        let mut at = seen.start;
-        while at < seen.end {
-            let end = seen.end.min(at + PIECE);
-            let chunk = Chunk { tile: tile.clone(), elements: at..end };
+        for elements in steps_of(seen, PIECE) {
+            let chunk = Chunk { tile: tile.clone(), elements };
             values.extend_from_slice(self.original.read(&chunk, read, kept)?);
-            at = end;
         }
         Ok(())
     }

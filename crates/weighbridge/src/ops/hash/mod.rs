@@ -10,7 +10,7 @@ use blake3::Hash;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
-use crate::pipeline::{MemoryBudget, Tiled, held_as_stored, held_at_once};
+use crate::pipeline::{held_as_stored, held_at_once};
 
 mod encoding;
 mod report;
@@ -72,17 +72,15 @@ type Hashed = (Hash, Vec<HashedPart>);
 /// Hashes what is stored; gives the number of bytes, too.
 fn hash_stored(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Hashed>)> {
     let parts = weights.iter().flat_map(|weight| iter::repeat(weight).zip(weight.parts()));
-    let mut budget = budget(weights, options)?;
-    let (mut items, mut held, mut total) = (Vec::new(), Vec::new(), 0u64);
-    for (weight, (_, source, info)) in parts {
-        let item = StoredPart::new(source, info);
-        budget.make_room(weight.name(), item.needed_bytes())?;
-        total = total.saturating_add(info.bytes);
-        held.push((held_as_stored(source, info), weight.name()));
-        items.push(item);
-    }
-    options.work.grant_ahead(&models(weights), budget.memory().bytes, held.into_iter())?;
-    run(&items, &budget, total, options)?;
+    let items = parts.map(|(weight, (_, source, info))| Ok(StoredPart::new(weight, source, info)));
+    let bytes = |all: &[StoredPart<'_>]| {
+        all.iter().map(|item| item.info.bytes).fold(0, u64::saturating_add)
+    };
+    let items = options.work.run(&models(weights), items, bytes, |item| {
+        let held = held_as_stored(item.source, item.info);
+        Ok((item.weight.name(), item.needed_bytes(), held))
+    })?;
+    let total = bytes(&items);
     let mut hashes = items.into_iter().map(|item| item.tree.finish());
     let of_weight = |weight: &Weight| {
         let parts: Vec<_> = weight.parts().zip(&mut hashes).collect();
@@ -109,17 +107,15 @@ fn hash_stored(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Ha
 
 /// Hashes the numbers; gives how many bytes they are as f32, too.
 fn hash_values(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Hashed>)> {
-    let mut budget = budget(weights, options)?;
-    let (mut items, mut total) = (Vec::new(), 0u64);
-    for weight in weights {
-        let item = Values::new(weight)?;
-        budget.make_room(weight.name(), item.needed_bytes()?)?;
-        total = total.saturating_add(weight.elements().saturating_mul(4));
-        items.push(item);
-    }
-    let held = weights.iter().map(|weight| (held_at_once(weight), weight.name()));
-    options.work.grant_ahead(&models(weights), budget.memory().bytes, held)?;
-    run(&items, &budget, total, options)?;
+    let bytes = weights.iter().map(|weight| weight.elements().saturating_mul(4));
+    let total = bytes.fold(0, u64::saturating_add);
+    let items = weights.iter().map(Values::new);
+    let items = options.work.run(
+        &models(weights),
+        items,
+        |_| total,
+        |item| Ok((item.weight.name(), item.needed_bytes()?, held_at_once(item.weight))),
+    )?;
     let hashed = weights
         .iter()
         .zip(items)
@@ -127,22 +123,8 @@ fn hash_values(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Ha
     Ok((total, hashed.collect()))
 }
 
-fn budget(weights: &[Weight], options: &HashOptions) -> Result<MemoryBudget> {
-    options.work.budget(&models(weights))
-}
-
 fn models(weights: &[Weight]) -> Vec<&Model> {
     weights.first().map(Weight::model).into_iter().collect()
-}
-
-fn run<T: Tiled>(
-    items: &[T],
-    budget: &MemoryBudget,
-    total: u64,
-    options: &HashOptions,
-) -> Result<()> {
-    let report_progress = options.work.reporter(total);
-    options.work.pool(budget.memory().workers, &report_progress).run(items)
 }
 
 /// What was decided, and what a hash does not tell.

@@ -4,6 +4,7 @@
 use super::tree::TreeHash;
 use crate::catalog::{Order, TensorInfo};
 use crate::error::Result;
+use crate::model::Weight;
 use crate::pipeline::{Tiled, announce_part};
 use crate::source::{Access, Slab, Source};
 
@@ -15,15 +16,16 @@ const SCATTERED: u64 = 16 << 20;
 
 /// A stored tensor that is being hashed.
 pub(super) struct StoredPart<'m> {
-    source: &'m Source,
-    info: &'m TensorInfo,
+    pub(super) weight: &'m Weight,
+    pub(super) source: &'m Source,
+    pub(super) info: &'m TensorInfo,
     pub(super) tree: TreeHash,
 }
 
 impl<'m> StoredPart<'m> {
-    pub(super) fn new(source: &'m Source, info: &'m TensorInfo) -> Self {
+    pub(super) fn new(weight: &'m Weight, source: &'m Source, info: &'m TensorInfo) -> Self {
         let tiles = info.bytes.div_ceil(step(info));
-        Self { source, info, tree: TreeHash::new(tiles) }
+        Self { weight, source, info, tree: TreeHash::new(tiles) }
     }
 
     /// Bytes that a worker needs for a tile.

@@ -11,7 +11,7 @@ const NAN: u32 = 0x7fc0_0000;
 
 /// A weight whose numbers are being hashed.
 pub(super) struct Values<'m> {
-    weight: &'m Weight,
+    pub(super) weight: &'m Weight,
     cut: Cut,
     pub(super) tree: TreeHash,
 }

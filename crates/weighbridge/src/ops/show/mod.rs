@@ -5,7 +5,7 @@
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::model::{Model, Select, Weight};
+use crate::model::{Select, Weight};
 
 mod numbers;
 mod read;
@@ -62,7 +62,8 @@ impl Window {
     pub fn of(weight: &Weight, options: &ShowOptions) -> Result<Self> {
         let in_weight =
             |error: Error| error.in_tensor(weight.name()).in_file(weight.model().path());
-        refuse_problem(weight.model(), weight.name())?;
+        let own = weight.name().to_owned();
+        refuse_problems(weight.model(), &Select::new().include(move |name| name == own), false)?;
         let dtype = shown_type(weight, options.dtype).map_err(in_weight)?;
         let mut shape = weight.shape().to_vec();
         let whole = |dim: Option<&u64>| 0..dim.copied().unwrap_or(1);
@@ -140,11 +141,6 @@ impl Window {
 }
 
 /// An error if something is wrong with the weight of that name.
-fn refuse_problem(model: &Model, name: &str) -> Result<()> {
-    let own = name.to_owned();
-    refuse_problems(model, &Select::new().include(move |name| name == own), false)
-}
-
 fn shown_type(weight: &Weight, asked: Option<DType>) -> Result<DType> {
     if let Some(reason) = weight.undecodable() {
         return Err(Error::unsupported(reason));

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::{Numbers, Window};
 use crate::error::{Error, Result};
 use crate::output::Destination;
+use crate::pipeline::steps_of;
 
 /// Elements that are read at once.
 const STEP: u64 = 1 << 20;
@@ -45,11 +46,8 @@ impl Window {
         let mut buffer = Vec::new();
         if self.weight.has_element_access() {
             for stretch in self.stretches() {
-                let mut at = stretch.start;
-                while at < stretch.end {
-                    let end = at.saturating_add(STEP).min(stretch.end);
-                    take(self.elements_as_bytes(at..end, &mut buffer)?)?;
-                    at = end;
+                for elements in steps_of(stretch, STEP) {
+                    take(self.elements_as_bytes(elements, &mut buffer)?)?;
                 }
             }
             return self.check();
@@ -57,9 +55,7 @@ impl Window {
         // What is decoded by rows is decoded by many of them: each may cost as much as all.
         let row = self.weight.rows_and_columns().1.max(1);
         let most = if self.weight.is_transposed() { 4 * STEP } else { STEP };
-        let (step, mut at) = ((most / row).max(1), self.rows.start);
-        while at < self.rows.end {
-            let rows = at..(at + step).min(self.rows.end);
+        for rows in steps_of(self.rows.clone(), most / row) {
             let bytes = (rows.end - rows.start).saturating_mul(row).saturating_mul(self.width());
             self.weight.model().check_beside(bytes, "some rows of the weight")?;
             buffer.resize(len(bytes)?, 0);
@@ -70,7 +66,6 @@ impl Window {
                     [stretch.start, stretch.end].map(|at| len((at - base) * self.width()));
                 take(&buffer[start?..end?])?;
             }
-            at = rows.end;
         }
         self.check()
     }

@@ -133,13 +133,7 @@ reports! {
 
 impl Figures {
     #[allow(clippy::cast_precision_loss)] // Counts beyond 2^53 are not exact, nor need they be.
-    pub(super) fn of(
-        shape: &[u64],
-        rows: Rows,
-        has_columns: bool,
-        tally: &Tally,
-        whole: &Whole,
-    ) -> Self {
+    pub(super) fn of(shape: &[u64], rows: Rows, tally: &Tally, whole: &Whole) -> Self {
         let elements = tally.finite + tally.nan + tally.infinite;
         let counted = whole.numbers.total();
         let count = tally.finite as f64;
@@ -184,7 +178,7 @@ impl Figures {
                 to,
                 shares: whole.numbers.shares(from, to, BARS),
             }),
-            rows: rows.len.map(|len| RowFigures::of(elements, len, has_columns, tally, whole)),
+            rows: rows.len.map(|len| RowFigures::of(elements, len, rows.columns, tally, whole)),
         }
     }
 }

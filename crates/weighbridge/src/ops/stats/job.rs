@@ -12,7 +12,7 @@ use crate::compare::Wide;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Scratch, Weight};
-use crate::pipeline::{Action, Cut, OrderedSum, Tiled, check_memory, share_of};
+use crate::pipeline::{Action, Cut, OrderedSum, Tiled, check_memory, share_of, steps_of};
 use crate::stop::{into_inner, lock};
 
 /// Elements of a tile, and elements of it that are decoded at a time: 256 KiB of f32. Adding up what
@@ -131,10 +131,7 @@ impl Job {
             };
             return self.weight.decode_rows_in_steps(pieces, self.cut.part, numbers, scratch, take);
         }
-        let mut at = pieces.start;
-        while at < pieces.end {
-            let part = at..(at + self.cut.part.max(1)).min(pieces.end);
-            at = part.end;
+        for part in steps_of(pieces, self.cut.part) {
             let len = self.cut.count(&part)?;
             if self.wide_type().is_some() {
                 wide.resize(len, Wide::default());
@@ -164,10 +161,9 @@ impl Job {
         found.tiles += 1;
         if found.tiles == self.tiles() {
             let (sums, whole) = (std::mem::take(&mut found.sums), found.whole.take());
-            let has_columns = self.rows.columns;
             let whole = whole.unwrap_or_default();
-            found.figures =
-                Some(Figures::of(self.weight.shape(), self.rows, has_columns, &sums.sum(), &whole));
+            let figures = Figures::of(self.weight.shape(), self.rows, &sums.sum(), &whole);
+            found.figures = Some(figures);
         }
     }
 }

@@ -104,8 +104,16 @@ pub fn stats(model: &Model, options: &StatsOptions) -> Result<StatsReport> {
     let each = (2 * size_of::<WeightStats>() + size_of::<Job>() + 2048) as u64;
     model.check_list(each, 3, "the statistics")?;
     let (select, mut skipped) = chosen(model, &options.select, options.skip_unreadable, false)?;
-    let mut weights: Vec<Weight> = model.weights().select(select).collect();
-    refuse_undecodable(&mut weights, options.skip_unreadable.then_some(&mut skipped))?;
+    let all = model.weights().select(select);
+    let (undecodable, weights): (Vec<_>, Vec<_>) = all.partition(|one| one.undecodable().is_some());
+    for weight in undecodable {
+        let (name, reason) = (weight.name().to_owned(), weight.undecodable().unwrap_or_default());
+        if !options.skip_unreadable {
+            let error = Error::unsupported(reason).in_tensor(&name).in_file(weight.model_path());
+            return Err(error.remedy(Remedy::Exclude).remedy(Remedy::SkipUnreadable));
+        }
+        skipped.push(Dropped { name, reason });
+    }
     model.will_need_all();
     let all = measured(weights, &options.work)?;
     model.check_sums(&|| options.work.refuse_cancelled())?;
@@ -113,54 +121,25 @@ pub fn stats(model: &Model, options: &StatsOptions) -> Result<StatsReport> {
     Ok(report(model, all, skipped))
 }
 
-/// An error if one of the weights cannot be decoded; unless there is a list for those.
-fn refuse_undecodable(
-    weights: &mut Vec<Weight>,
-    mut skipped: Option<&mut Vec<Dropped>>,
-) -> Result<()> {
-    let mut refused = None;
-    weights.retain(|weight| match (weight.undecodable(), &mut skipped) {
-        (None, _) => true,
-        (Some(reason), Some(skipped)) => {
-            skipped.push(Dropped { name: weight.name().to_owned(), reason });
-            false
-        }
-        (Some(reason), None) => {
-            refused.get_or_insert_with(|| {
-                Error::unsupported(reason).in_tensor(weight.name()).in_file(weight.model_path())
-            });
-            true
-        }
-    });
-    refused
-        .map_or(Ok(()), |error| Err(error.remedy(Remedy::Exclude).remedy(Remedy::SkipUnreadable)))
-}
-
 /// The figures of some weights, in their order.
 pub(super) fn measured(weights: Vec<Weight>, work: &Work) -> Result<Vec<(Weight, Figures)>> {
     let total = weights.iter().map(Weight::stored_bytes).fold(0, u64::saturating_add);
-    let models: Vec<Model> = weights.first().map(|one| one.model().clone()).into_iter().collect();
-    let models: Vec<&Model> = models.iter().collect();
-    let mut budget = work.budget(&models)?;
-    let mut jobs = Vec::with_capacity(weights.len());
-    for weight in weights {
-        let job = Job::new(weight)?;
-        budget.make_room(job.weight.name(), job.needed_bytes()?)?;
-        jobs.push(job);
-    }
-    let (report_progress, memory) = (work.reporter(total), budget.memory());
-    let held = jobs.iter().map(|job| (held_at_once(&job.weight), job.weight.name()));
-    work.grant_ahead(&models, memory.bytes, held)?;
-    work.pool(memory.workers, &report_progress).run(&jobs)?;
-    Ok(jobs
-        .into_iter()
-        .map(|job| {
-            let weight = job.weight.clone();
-            // A weight without elements has no tiles.
-            let figures = job.figures().unwrap_or_else(|| window::nothing(weight.shape()));
-            (weight, figures)
-        })
-        .collect())
+    let model = weights.first().map(|one| one.model().clone());
+    let models: Vec<&Model> = model.iter().collect();
+    let jobs = weights.into_iter().map(Job::new);
+    let jobs = work.run(
+        &models,
+        jobs,
+        |_| total,
+        |job| Ok((job.weight.name(), job.needed_bytes()?, held_at_once(&job.weight))),
+    )?;
+    let done = jobs.into_iter().map(|job| {
+        let weight = job.weight.clone();
+        // A weight without elements has no tiles.
+        let figures = job.figures().unwrap_or_else(|| window::nothing(weight.shape()));
+        (weight, figures)
+    });
+    Ok(done.collect())
 }
 
 fn report(model: &Model, all: Vec<(Weight, Figures)>, skipped: Vec<Dropped>) -> StatsReport {

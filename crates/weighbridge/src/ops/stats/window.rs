@@ -35,7 +35,7 @@ impl Window {
             whole.add(&gauge);
             Ok(())
         })?;
-        Ok(Figures::of(self.shape(), rows, rows.columns, &tally, &whole))
+        Ok(Figures::of(self.shape(), rows, &tally, &whole))
     }
 
     /// The same window in the type that figures are taken of.
@@ -62,5 +62,5 @@ fn doubles(dtype: DType, bytes: &[u8]) -> Vec<f64> {
 
 /// The figures of no numbers.
 pub(super) fn nothing(shape: &[u64]) -> Figures {
-    Figures::of(shape, Rows::default(), false, &Tally::default(), &Whole::default())
+    Figures::of(shape, Rows::default(), &Tally::default(), &Whole::default())
 }

@@ -144,7 +144,11 @@ fn set_row(
         // Rotary parameters are set together.
         Get::Rope(_) | Get::Yarn(_) | Get::FileType => return Ok(()),
     };
-    let value = as_json(&value).ok_or_else(|| told.odd(key))?;
+    let value = as_json(&value).ok_or_else(|| {
+        let key = format!("{}.{key}", told.architecture());
+        let message = format!("its metadata `{}` is not one number or text", escaped(&key));
+        Error::unsupported(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames)
+    })?;
     // Zero stands for none.
     let value = if name == "sliding_window" && value == 0 { Json::Null } else { value };
     match config.insert(name.to_owned(), value.clone()) {

@@ -1,7 +1,7 @@
 //! What a quantizer decides about a model.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::for_size::{Choice, Ladders};
 use crate::blocks::Tiling;
@@ -15,8 +15,9 @@ use crate::ops::conversion::Task;
 use crate::ops::conversion::quantize_options::{Goal, QuantizeOptions};
 use crate::ops::conversion::translate::Translated;
 use crate::ops::inspect::bits_per_weight;
-use crate::pipeline::announce_weight_now;
+use crate::pipeline::{announce_weight_now, steps_of};
 use crate::schemes::{Candidate, Chosen, Configs, Fate, Largest, Quantizer, Request, SCHEMES};
+use crate::stop::lock;
 
 /// Fewer bits a weight than this are few: encoding such numbers again costs quality.
 const FEW_BITS: f64 = 7.9;
@@ -27,11 +28,12 @@ const STEP: u64 = 1 << 18;
 /// A model that is quantized: what is known before a size decides about types.
 pub(in crate::ops::conversion) struct Quantizing<'a> {
     quantizer: &'static dyn Quantizer,
-    how: &'a QuantizeOptions,
+    pub(in crate::ops::conversion) how: &'a QuantizeOptions,
     /// The model as it will be written, and the one that it was made of.
     translated: &'a Translated,
     original: &'a Model,
-    weights: Vec<Weight>,
+    /// The weights that are decided about.
+    pub(in crate::ops::conversion) weights: Vec<Weight>,
     /// Their names in the output.
     names: Vec<String>,
     matrix: Option<ImportanceMatrix>,
@@ -103,16 +105,6 @@ impl<'a> Quantizing<'a> {
             return Err(Error::usage("a quantizer has to decide about every weight"));
         }
         Ok(found)
-    }
-
-    /// The size that is asked for.
-    pub(in crate::ops::conversion) fn goal(&self) -> Option<Goal> {
-        self.how.goal
-    }
-
-    /// The weights that are decided about.
-    pub(in crate::ops::conversion) fn weights(&self) -> &[Weight] {
-        &self.weights
     }
 
     /// What becomes of each weight, in a size if there is one to aim at.
@@ -269,34 +261,26 @@ fn largest(weights: impl Iterator<Item = Weight>) -> Largest {
     let weights: Vec<Weight> = weights.collect();
     let known = Mutex::new(None);
     Arc::new(move || {
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&known);
         if let Some(known) = *known {
             return Ok(known);
         }
-        let mut most = 0f32;
-        for weight in &weights {
-            most = most.max(largest_of(weight)?);
-        }
-        *known = Some(most);
-        Ok(most)
+        let largest = weights.iter().try_fold(0f32, |most, one| Ok(most.max(largest_of(one)?)));
+        largest.inspect(|most| *known = Some(*most))
     })
 }
 
 fn largest_of(weight: &Weight) -> Result<f32> {
     announce_weight_now(weight);
     let (rows, columns) = weight.rows_and_columns();
-    let (step, mut most, mut values) = ((STEP / columns.max(1)).max(1), 0f32, Vec::new());
-    let mut start = 0;
-    while start < rows {
-        let end = rows.min(start + step);
+    let (mut most, mut values) = (0f32, Vec::new());
+    let larger = |most, value: &f32| if value.abs() > most { value.abs() } else { most };
+    for some in steps_of(0..rows, STEP / columns.max(1)) {
         let too_large = |_| Error::limit("a row is larger than this machine can address");
-        let count = usize::try_from((end - start) * columns).map_err(too_large)?;
+        let count = usize::try_from((some.end - some.start) * columns).map_err(too_large)?;
         values.resize(count, 0f32);
-        weight.decode_rows(start..end, &mut values)?;
-        most = values
-            .iter()
-            .fold(most, |most, value| if value.abs() > most { value.abs() } else { most });
-        start = end;
+        weight.decode_rows(some, &mut values)?;
+        most = values.iter().fold(most, larger);
     }
     Ok(most)
 }

@@ -5,9 +5,11 @@
 //! each byte, until no step fits any more. Errors count relative to the weight's own size, times the
 //! number of its elements. Nothing of this depends on the number of threads.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::model::Weight;
@@ -98,14 +100,10 @@ impl Ladders {
 
     /// What users should know about the types that were chosen.
     fn explained<'e>(&self, names: impl Iterator<Item = &'e str>, error: f64) -> String {
-        let mut counts: Vec<(&str, usize)> = Vec::new();
-        for name in names {
-            match counts.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((name, 1)),
-            }
-        }
-        counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        let mut counts = BTreeMap::<&str, usize>::new();
+        names.for_each(|name| *counts.entry(name).or_default() += 1);
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, count)| Reverse(*count));
         let counts: Vec<String> =
             counts.into_iter().map(|(name, count)| format!("{count} x {name}")).collect();
         #[allow(clippy::cast_precision_loss)]
@@ -145,7 +143,7 @@ fn climb(ladders: &[Vec<Step>], fixed: u64, budget: u64) -> Result<Vec<usize>, u
     let mut is_done: Vec<bool> = ladders.iter().map(|ladder| ladder.len() < 2).collect();
     loop {
         let next = (0..ladders.len()).filter(|&at| !is_done[at]).max_by(|&a, &b| {
-            let worth = |at: usize| worth(&ladders[at], places[at]);
+            let worth = |at: usize| slope(&ladders[at][places[at]], &ladders[at][places[at] + 1]);
             // Of two that are worth the same, the first.
             worth(a).total_cmp(&worth(b)).then(b.cmp(&a))
         });
@@ -162,26 +160,15 @@ fn climb(ladders: &[Vec<Step>], fixed: u64, budget: u64) -> Result<Vec<usize>, u
     }
 }
 
-/// How much the error falls for each byte of the next step.
-#[allow(clippy::cast_precision_loss)]
-fn worth(ladder: &[Step], place: usize) -> f64 {
-    let (now, next) = (&ladder[place], &ladder[place + 1]);
-    (now.error - next.error) / (next.bytes - now.bytes) as f64
-}
-
 /// What each weight could have, from small to large: only what is worth its bytes.
 fn ladders(choices: &[Choice<'_>], workers: usize) -> Result<Vec<Vec<Step>>> {
     let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<Option<Result<Vec<Step>>>>> =
-        Mutex::new(choices.iter().map(|_| None).collect());
-    let put = |at: usize, ladder| {
-        found.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(ladder);
-    };
+    let found: Vec<OnceLock<_>> = choices.iter().map(|_| OnceLock::new()).collect();
     let work = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(choice) = choices.get(at) else { break };
-            put(at, steps(choice).map(hull));
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(choice) = choices.get(at)
+        {
+            found[at].get_or_init(|| steps(choice).map(hull));
         }
     };
     let listening = stop::here();
@@ -190,8 +177,8 @@ fn ladders(choices: &[Choice<'_>], workers: usize) -> Result<Vec<Vec<Step>>> {
         (1..workers.max(1)).for_each(|_| drop(scope.spawn(other)));
         work();
     });
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.into_iter().map(|ladder| ladder.unwrap_or_else(|| Ok(Vec::new()))).collect()
+    let ladders = found.into_iter().map(OnceLock::into_inner);
+    ladders.map(|ladder| ladder.unwrap_or_else(|| Ok(Vec::new()))).collect()
 }
 
 /// What every type costs a weight.

@@ -26,18 +26,11 @@ use crate::text::escaped;
 /// Whether the weights are those of an adapter.
 pub(super) fn is_adapter(model: &Model) -> bool {
     let is_stated = config::find(model.configs(), ADAPTER).is_some();
-    is_stated
-        && model.weights().any(|weight| ENDS.iter().any(|(end, _)| weight.name().ends_with(end)))
+    is_stated && model.weights().any(|weight| ENDS.iter().any(|end| weight.name().ends_with(end)))
 }
 
 /// What the names of an adapter's matrices end with, and which of the two it is.
-const ENDS: [(&str, Half); 2] = [(".lora_A.weight", Half::A), (".lora_B.weight", Half::B)];
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Half {
-    A,
-    B,
-}
+const ENDS: [&str; 2] = [".lora_A.weight", ".lora_B.weight"];
 
 /// What names of an adapter begin with.
 const START: &str = "base_model.model.";
@@ -118,31 +111,29 @@ fn base_config(model: &Model, settings: &Json, base: Option<&Path>) -> Result<Js
 /// a norm, is refused: llama.cpp passes over it.
 fn changed(model: &Model) -> Result<Vec<Changed>> {
     let weights: Vec<Weight> = model.weights().collect();
-    let mut pairs = Vec::<(String, Option<Weight>, Option<Weight>)>::new();
+    let mut pairs = Vec::<(String, [Option<Weight>; 2])>::new();
     let mut by_name = HashMap::new();
     for index in order(&weights) {
         let weight = &weights[index];
         let stem = weight.name().strip_prefix(START).unwrap_or(weight.name());
-        let half = ENDS.iter().find_map(|(end, half)| Some((stem.strip_suffix(end)?, *half)));
+        let mut halves = ENDS.iter().enumerate();
+        let half = halves.find_map(|(half, end)| Some((stem.strip_suffix(end)?, half)));
         let Some((stem, half)) = half else {
             let message = "it is neither of the two matrices of an adapter";
             let error = Error::unsupported(message).in_tensor(weight.name());
             return Err(error.remedy(Remedy::KeepNames));
         };
         let at = *by_name.entry(stem.to_owned()).or_insert_with(|| {
-            pairs.push((format!("{stem}.weight"), None, None));
+            pairs.push((format!("{stem}.weight"), [None, None]));
             pairs.len() - 1
         });
-        match half {
-            Half::A => pairs[at].1 = Some(weight.clone()),
-            Half::B => pairs[at].2 = Some(weight.clone()),
-        }
+        pairs[at].1[half] = Some(weight.clone());
     }
-    pairs.into_iter().map(|(name, a, b)| pair(name, a, b)).collect()
+    pairs.into_iter().map(pair).collect()
 }
 
-fn pair(name: String, a: Option<Weight>, b: Option<Weight>) -> Result<Changed> {
-    let (Some(a), Some(b)) = (a, b) else {
+fn pair((name, halves): (String, [Option<Weight>; 2])) -> Result<Changed> {
+    let [Some(a), Some(b)] = halves else {
         let message = "one of the adapter's two matrices is missing";
         return Err(Error::malformed(message).in_tensor(&name));
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::siblings::{config_name, made, read};
+use super::siblings::{config_name, read};
 use crate::catalog::Value;
 use crate::config::{self, Change, HUGGING_FACE};
 use crate::dtype::DType;
@@ -70,7 +70,7 @@ impl Base {
             added: &added,
         };
         let changed = config::change(&text, &change).map_err(failed)?;
-        let mut files = vec![made(HUGGING_FACE, changed.map_or(text, |changed| changed.text))];
+        let mut files = vec![ExtraFile::made(HUGGING_FACE, changed.map_or(text, |of| of.text))];
         for name in FILES {
             let path = self.path.join(name);
             if matches!(self.folder.kind(&path), Ok(EntryKind::File(_))) {

@@ -6,7 +6,6 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::input::{EntryKind, Folder};
 use crate::model::Model;
-use crate::pipeline::{Contents, ExtraFile};
 
 /// The largest file beside the weights that is read into memory.
 const LARGEST: u64 = 256 << 20;
@@ -61,9 +60,4 @@ pub(super) fn config_name(dtype: DType) -> &'static str {
         DType::BF16 => "bfloat16",
         _ => "float32",
     }
-}
-
-/// A file that is made of these bytes.
-pub(super) fn made(name: &str, bytes: Vec<u8>) -> ExtraFile {
-    ExtraFile { name: name.into(), contents: Contents::Bytes(bytes) }
 }

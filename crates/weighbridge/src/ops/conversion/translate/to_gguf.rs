@@ -104,23 +104,10 @@ impl Draft {
         asked: OutputType,
         moved: Option<(Vec<Derived>, Packed)>,
     ) -> Result<Translated> {
-        let Some((derived, repacked)) = moved else {
-            let (derived, tokenizer) = (take(&mut self.derived), take(&mut self.tokenizer));
-            return self.described(model, (derived, tokenizer), asked, Packed::new());
-        };
-        let tokenizer = self.tokenizer.clone();
-        let translated = self.described(model, (derived, tokenizer), asked, repacked)?;
-        Ok(Translated { draft: Some(self), ..translated })
-    }
-
-    /// A model of these tensors, with the metadata that follows from them.
-    fn described(
-        &self,
-        model: &Model,
-        (derived, tokenizer): (Vec<Derived>, Vec<(String, Value)>),
-        asked: OutputType,
-        repacked: Packed,
-    ) -> Result<Translated> {
+        // Codes that are moved may have to be decoded after all.
+        let (is_final, tokens) = (moved.is_none(), &mut self.tokenizer);
+        let tokenizer = if is_final { take(tokens) } else { tokens.clone() };
+        let (derived, repacked) = moved.unwrap_or_else(|| (take(&mut self.derived), Packed::new()));
         let types = types(&derived, asked);
         let packed = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
         let file_type = packed.and_then(|packed| packed.packer.file_type());
@@ -130,7 +117,8 @@ impl Draft {
         check_experts(&derived, &entries)?;
         check_classes(&derived, &entries)?;
         let metadata = Kept { entries, left_out: Vec::new() };
-        Ok(Translated { types, repacked, metadata, ..Translated::new(model.derived(derived)?) })
+        let (draft, made) = ((!is_final).then_some(self), model.derived(derived)?);
+        Ok(Translated { types, repacked, metadata, draft, ..Translated::new(made) })
     }
 
     fn metadata(

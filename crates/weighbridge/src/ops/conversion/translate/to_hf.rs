@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::Translated;
 use super::base::Base;
-use super::siblings::{config_name, made};
+use super::siblings::config_name;
 use super::to_gguf::left_out;
 use crate::catalog::Value;
 use crate::config::HUGGING_FACE;
@@ -152,17 +152,17 @@ fn type_of(name: &str, first: &Weight, asked: OutputType, common: DType) -> DTyp
 fn own_files(told: &Told<'_>, dtype: DType) -> Result<(Vec<ExtraFile>, Vec<String>)> {
     let described = back::describe(told, config_name(dtype))?;
     let mut files = vec![
-        made(HUGGING_FACE, text(&described.config)),
-        made(GENERATION, text(&back::generation(told))),
+        ExtraFile::made(HUGGING_FACE, text(&described.config)),
+        ExtraFile::made(GENERATION, text(&back::generation(told))),
     ];
     let mut not_carried = described.not_carried;
     if let Some(pooling) = back::pooling(told)? {
-        files.push(made("modules.json", text(&back::steps())));
-        files.push(made("1_Pooling/config.json", text(&pooling)));
+        files.push(ExtraFile::made("modules.json", text(&back::steps())));
+        files.push(ExtraFile::made("1_Pooling/config.json", text(&pooling)));
         not_carried.push("normalize".to_owned());
     }
     let written = tokenizer::back::files(told.metadata)?;
-    files.extend(written.files.into_iter().map(|(name, bytes)| made(&name, bytes)));
+    files.extend(written.files.into_iter().map(|(name, bytes)| ExtraFile::made(name, bytes)));
     not_carried.extend(written.not_carried);
     Ok((files, not_carried))
 }

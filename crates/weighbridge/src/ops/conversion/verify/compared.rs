@@ -1,12 +1,13 @@
 //! A sink that compares each tile with the bytes of an existing file.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::pipeline::{Action, Job, OutputTensor, Sink, Tile, announce_part};
 use crate::source::{Slab, Source};
+use crate::stop::{into_inner, lock};
 
 /// How many elements of a tensor differ, and the first of them.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +18,11 @@ pub(super) struct Difference {
 }
 
 /// A tensor of the output that is checked, and its file.
-type Stored<'a> = (&'a Source, &'a TensorInfo);
+/// A stored tensor, and what it lies in.
+pub(super) type Stored<'a> = (&'a Source, &'a TensorInfo);
+
+/// A tensor that a job makes, and what is found in its place.
+pub(super) type Check<'a> = (&'a Job, &'a OutputTensor, Option<Stored<'a>>);
 
 /// One tensor on both sides.
 struct Pair<'a> {
@@ -40,11 +45,9 @@ pub(super) struct Compared<'a> {
 
 impl<'a> Compared<'a> {
     /// Compares the tensors of jobs, in their order, with what was found in their place.
-    pub(super) fn new<'j>(
-        tensors: impl Iterator<Item = (&'j Job, &'j OutputTensor, Option<Stored<'a>>)>,
-    ) -> Self {
-        let pair = |(job, output, found): (&Job, &OutputTensor, Option<Stored<'a>>)| {
-            let (source, info) = found?;
+    pub(super) fn new(checks: &[Check<'a>]) -> Self {
+        let pair = |(job, output, found): &Check<'a>| {
+            let (source, info) = (*found)?;
             let is_copied = matches!(job.action, Action::Copy);
             Some(Pair {
                 source,
@@ -54,21 +57,13 @@ impl<'a> Compared<'a> {
                 found: Mutex::default(),
             })
         };
-        Self { pairs: tensors.map(pair).collect(), buffers: Mutex::default() }
+        Self { pairs: checks.iter().map(pair).collect(), buffers: Mutex::default() }
     }
 
     /// The difference in each tensor.
     pub(super) fn differences(self) -> impl Iterator<Item = Difference> {
-        let found = |pair: Option<Pair<'a>>| {
-            let found = pair.map(|pair| pair.found.into_inner());
-            found.map_or_else(Difference::default, |f| f.unwrap_or_else(PoisonError::into_inner))
-        };
-        self.pairs.into_iter().map(found)
-    }
-
-    fn buffer(&self) -> Vec<u8> {
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        buffers.pop().unwrap_or_default()
+        let found = |pair: Pair<'a>| into_inner(pair.found);
+        self.pairs.into_iter().map(move |pair| pair.map(found).unwrap_or_default())
     }
 }
 
@@ -81,13 +76,13 @@ impl Sink for Compared<'_> {
 
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
         let Some(Some(pair)) = self.pairs.get(tile.tensor) else { return Ok(()) };
-        let mut buffer = self.buffer();
+        let mut buffer = lock(&self.buffers).pop().unwrap_or_default();
         let slab = Slab::whole(0, tile.at, bytes.len() as u64);
         let there = pair.source.fetch(pair.info, &slab, &mut buffer)?.bytes();
         if there != bytes {
             pair.compare(tile.at, bytes, there);
         }
-        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+        lock(&self.buffers).push(buffer);
         Ok(())
     }
 }
@@ -106,7 +101,7 @@ impl Pair<'_> {
             count += 1;
             first.get_or_insert_with(|| (index, a.to_vec(), b.to_vec()));
         }
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = lock(&self.found);
         found.count += count;
         // Tiles come in any order.
         let earlier = |old: &(u64, _, _)| first.as_ref().is_some_and(|new| new.0 < old.0);

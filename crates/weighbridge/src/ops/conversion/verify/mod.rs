@@ -9,21 +9,21 @@ use std::path::Path;
 use std::slice::from_ref;
 
 use super::values::Verb;
-use super::{Conversion, ConvertOptions, Models, Output, Part, QuantizeOptions};
-use crate::catalog::{TensorInfo, Value};
+use super::{Conversion, ConvertOptions, Models, Output, Part, QuantizeOptions, elsewhere};
+use crate::catalog::Value;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::input::{FileAccess, Folder};
+use crate::input::FileAccess;
 use crate::model::Model;
 use crate::ops::reports::reports;
 use crate::ops::{Dropped, Work};
-use crate::pipeline::{self, ExtraFile, Job, OutputTensor, Plan, Pool, Target};
+use crate::pipeline::{self, ExtraFile, Job, OutputTensor, Pool, Target};
 use crate::source::Source;
 
 mod compared;
 mod files;
 
-use compared::{Compared, Difference, number};
+use compared::{Check, Compared, Difference, Stored, number};
 pub use files::{WrongFile, was_dequantized};
 use files::{wrong_files, wrong_index, wrong_metadata};
 
@@ -123,10 +123,11 @@ fn verify_all(
         part.folder.is_empty() || output.path().ends_with(&part.folder)
     };
     let found = conversion.parts.iter().map(|part| outputs.iter().find(|of| is_of(of, part)));
-    let mut report = compare_parts(&conversion, &found.collect::<Vec<_>>(), &options.work)?;
+    let found: Vec<_> = found.collect();
+    let mut report = compare_parts(&conversion.parts, &found, &options.work)?;
     if let Some(first) = outputs.first() {
         let root = first.pipeline().unwrap_or(first.path());
-        report.check_files(&**first.folder(), root, &conversion.extra)?;
+        report.check_files(first, root, &conversion.extra)?;
     }
     check_read(outputs.iter().chain(sources()), &options.work)?;
     report.skipped.clone_from(&conversion.report.skipped);
@@ -141,32 +142,31 @@ pub(super) fn written(output: &Path, conversion: &Conversion) -> Result<VerifyRe
     let work = Work { progress: None, ..options.work.clone() };
     let open = |part: &Part| {
         let path = if part.folder.is_empty() { output } else { &output.join(&part.folder) };
-        let opener = options.network.opener().access(FileAccess::Read);
+        let opener = elsewhere::opener(options).access(FileAccess::Read);
         opener.limits(part.model.limits().clone()).open(path)
     };
     let outputs: Vec<Model> = conversion.parts.iter().map(open).collect::<Result<_>>()?;
-    let mut report =
-        compare_parts(conversion, &outputs.iter().map(Some).collect::<Vec<_>>(), &work)?;
+    let found: Vec<_> = outputs.iter().map(Some).collect();
+    let mut report = compare_parts(&conversion.parts, &found, &work)?;
     check_read(outputs.iter(), &work)?;
     if let Some(last) = outputs.last() {
-        report.check_files(&**last.folder(), output, &conversion.extra)?;
+        report.check_files(last, output, &conversion.extra)?;
     }
     report.decide();
     Ok(report)
 }
 
 /// Compares each part of a conversion with the output that was found for it.
-fn compare_parts(
-    conversion: &Conversion,
-    outputs: &[Option<&Model>],
-    work: &Work,
-) -> Result<VerifyReport> {
+fn compare_parts(parts: &[Part], outputs: &[Option<&Model>], work: &Work) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
     outputs.iter().flatten().for_each(|output| output.will_need_all());
-    for (part, output) in conversion.parts.iter().zip(outputs) {
+    for (part, output) in parts.iter().zip(outputs) {
         match output {
-            Some(output) => compare(output, (&part.model, &part.plan), work, &mut report)?,
-            None => report.miss(&part.plan),
+            Some(output) => compare(output, part, work, &mut report)?,
+            None => {
+                let tensors = part.plan.jobs().flat_map(|job| &job.outputs);
+                report.missing.extend(tensors.map(|tensor| tensor.name.clone()));
+            }
         }
     }
     Ok(report)
@@ -180,14 +180,8 @@ fn check_read<'m>(mut models: impl Iterator<Item = &'m Model>, work: &Work) -> R
     })
 }
 
-type Stored<'m> = (&'m Source, &'m TensorInfo);
-
-fn compare(
-    output: &Model,
-    (model, plan): (&Model, &Plan),
-    work: &Work,
-    report: &mut VerifyReport,
-) -> Result<()> {
+fn compare(output: &Model, part: &Part, work: &Work, report: &mut VerifyReport) -> Result<()> {
+    let Part { model, plan, .. } = part;
     let mut stored = stored_by_name(output);
     // Whoever loads the output may take either of them.
     for name in output.unlike_twins()?.iter().filter_map(|finding| finding.tensor.as_deref()) {
@@ -253,21 +247,10 @@ fn is_tied(output: &Model, name: &str, to: &str) -> bool {
 
 impl VerifyReport {
     /// Compares the files beside the weights.
-    fn check_files(
-        &mut self,
-        folder: &dyn Folder,
-        root: &Path,
-        expected: &[ExtraFile],
-    ) -> Result<()> {
-        self.files.extend(wrong_files(folder, root, expected)?);
+    fn check_files(&mut self, of: &Model, root: &Path, expected: &[ExtraFile]) -> Result<()> {
+        self.files.extend(wrong_files(&**of.folder(), root, expected)?);
         self.checked_files += expected.len() as u64;
         Ok(())
-    }
-
-    /// Everything of a plan is missing.
-    fn miss(&mut self, plan: &Plan) {
-        let tensors = plan.jobs().flat_map(|job| &job.outputs);
-        self.missing.extend(tensors.map(|tensor| tensor.name.clone()));
     }
 
     fn decide(&mut self) {
@@ -282,44 +265,30 @@ impl VerifyReport {
         job: &Job,
         found: Option<Stored<'m>>,
     ) -> Option<Stored<'m>> {
-        let Some((source, info)) = found else {
+        let Some((_, info)) = found else {
             self.missing.push(tensor.name.clone());
             return None;
         };
-        match header_mismatch(tensor, job.elements(), info) {
-            Some(mismatch) => {
-                self.mismatched.push(mismatch);
-                None
-            }
-            None => Some((source, info)),
+        let described = |stored: &StoredType, shape: &[u64]| format!("{} {shape:?}", stored.name());
+        // Some formats have no scalars, and store one as an array of one element.
+        let is_scalar = || tensor.shape.is_empty() && *info.shape == [1];
+        if info.stored == tensor.stored && (info.shape == tensor.shape || is_scalar()) {
+            return found;
         }
+        self.mismatched.push(Mismatch {
+            name: tensor.name.clone(),
+            first_index: None,
+            expected: described(&tensor.stored, &tensor.shape),
+            found: described(&info.stored, &info.shape),
+            count: job.elements(),
+        });
+        None
     }
-}
-
-/// The mismatch, if a tensor does not have the planned type and shape.
-fn header_mismatch(tensor: &OutputTensor, elements: u64, info: &TensorInfo) -> Option<Mismatch> {
-    let described = |stored: &StoredType, shape: &[u64]| format!("{} {shape:?}", stored.name());
-    // Some formats have no scalars, and store one as an array of one element.
-    let same_shape = info.shape == tensor.shape || tensor.shape.is_empty() && *info.shape == [1];
-    if info.stored == tensor.stored && same_shape {
-        return None;
-    }
-    Some(Mismatch {
-        name: tensor.name.clone(),
-        first_index: None,
-        expected: described(&tensor.stored, &tensor.shape),
-        found: described(&info.stored, &info.shape),
-        count: elements,
-    })
 }
 
 /// Compares the numbers of tensors whose headers match; gives the bytes that were computed.
-fn check_values(
-    checks: &[(&Job, &OutputTensor, Option<Stored<'_>>)],
-    pool: &Pool<'_>,
-    report: &mut VerifyReport,
-) -> Result<u64> {
-    let compared = Compared::new(checks.iter().copied());
+fn check_values(checks: &[Check<'_>], pool: &Pool<'_>, report: &mut VerifyReport) -> Result<u64> {
+    let compared = Compared::new(checks);
     let mut jobs: Vec<&Job> = checks.iter().map(|(job, ..)| *job).collect();
     // The tensors of a job follow each other.
     jobs.dedup_by_key(|job| std::ptr::from_ref(*job));
