@@ -158,7 +158,7 @@ fn repeated<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> impl Iterator<
 /// Refuses two tensors of one name.
 fn refuse_duplicates(catalog: &Catalog) -> Result<()> {
     match repeated(catalog.tensors.iter().map(|tensor| &*tensor.name)).next() {
-        Some(name) => Err(Error::malformed("the name occurs twice in the header").in_tensor(name)),
+        Some(name) => Err(Error::malformed("the header lists this name twice").in_tensor(name)),
         None => Ok(()),
     }
 }
@@ -184,7 +184,8 @@ fn note_truncation(catalog: &mut Catalog, len: u64) {
             whole = whole.saturating_add(u64::from(missing == tensor.bytes));
             last = last.max(end);
             let message = format!(
-                "{missing} of its {} bytes are missing: it should end at byte {end}, but the file ends at byte {len}",
+                "{missing} of {} bytes are missing: the tensor ends at byte {end}, the file \
+                     at byte {len}",
                 tensor.bytes
             );
             catalog.findings.push(Finding::of(&tensor.name, "truncated", message));
@@ -193,8 +194,8 @@ fn note_truncation(catalog: &mut Catalog, len: u64) {
     let short = catalog.findings.len().saturating_sub(first);
     if short > 1 {
         let message = format!(
-            "the file ends at byte {len}, but its tensors should end at byte {last}: {short} of {} \
-             tensors are incomplete, {whole} of them entirely missing. Fetch the file again",
+            "the file ends at byte {len}, its last tensor at byte {last}: {short} of {} \
+                 tensors are incomplete, {whole} of them missing entirely; fetch the file again",
             catalog.tensors.len()
         );
         catalog.findings.insert(first, Finding::general("truncated", message));

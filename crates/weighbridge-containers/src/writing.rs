@@ -187,7 +187,7 @@ pub(super) fn no_type(tensor: &Planned<'_>, format: &str) -> String {
 
 /// The message that a format cannot hold a tensor's shape.
 pub(super) fn too_large(tensor: &Planned<'_>, format: &str) -> String {
-    format!("its shape {:?} is too large for {format}", tensor.shape)
+    format!("shape {:?} is too large for {format}", tensor.shape)
 }
 
 /// Elements of a shape whose empty dimensions count as one: readers multiply dimensions one by one,
@@ -199,7 +199,7 @@ pub(super) fn full_count(shape: &[u64]) -> Option<u64> {
 /// An error if two tensors have the same name.
 pub(super) fn refuse_duplicates(tensors: &[Planned<'_>]) -> Result<()> {
     match crate::repeated(tensors.iter().map(|tensor| tensor.name)).next() {
-        Some(name) => Err(Error::usage("two tensors to be written have this name").in_tensor(name)),
+        Some(name) => Err(Error::usage("two output tensors have this name").in_tensor(name)),
         None => Ok(()),
     }
 }
@@ -207,6 +207,7 @@ pub(super) fn refuse_duplicates(tensors: &[Planned<'_>]) -> Result<()> {
 /// Where a tensor ends that begins at `start`; an error if that is too large.
 pub(super) fn end_of(start: u64, tensor: &Planned<'_>) -> Result<u64> {
     start.checked_add(tensor.bytes).ok_or_else(|| {
-        Error::limit("the file would be too long for any file system").in_tensor(tensor.name)
+        Error::limit("the file would exceed the largest size of any file system")
+            .in_tensor(tensor.name)
     })
 }

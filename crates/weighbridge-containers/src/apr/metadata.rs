@@ -32,7 +32,8 @@ pub(super) fn read(json: &[u8], at: u64, budget: &Budget, catalog: &mut Catalog)
             entries.into_iter().for_each(|(key, value)| catalog.metadata.push(key, value));
             if let Some(first) = repeated.first() {
                 catalog.notes.push(format!(
-                    "{} metadata key{} more than once (`{}`); the last value is shown, as the format's own reader takes it",
+                    "{} metadata key{} more than once (`{}`); the last value is used, as in \
+                         the reference reader",
                     repeated.len(),
                     if repeated.len() == 1 { " occurs" } else { "s occur" },
                     escaped(first)
@@ -41,7 +42,7 @@ pub(super) fn read(json: &[u8], at: u64, budget: &Budget, catalog: &mut Catalog)
         }
         Err(error) => {
             let message = format!(
-                "the metadata is not a JSON object and is not shown: {}",
+                "the metadata is not a JSON object and is skipped: {}",
                 escaped(&error.to_string())
             );
             catalog.findings.push(Finding::general("metadata", message));

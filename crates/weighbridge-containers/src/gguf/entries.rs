@@ -27,11 +27,11 @@ pub(super) fn read(
     catalog: &mut Catalog,
 ) -> Result<Vec<Stated>> {
     let least = reader.prefix_bytes().saturating_add(5);
-    reader.expect_items(count, least, "the list of metadata entries")?;
-    reader.budget.items(count, "the list of metadata entries")?;
+    reader.expect_items(count, least, "the metadata")?;
+    reader.budget.items(count, "the metadata")?;
     let (mut entries, mut shapes) = (Vec::new(), Vec::new());
     for _ in 0..count {
-        reader.budget.charge(RECORD, "the list of metadata entries")?;
+        reader.budget.charge(RECORD, "the metadata")?;
         let key = reader.name("a metadata key")?;
         let value = match key.strip_prefix(original_shapes::PREFIX) {
             None => value(reader),
@@ -50,7 +50,7 @@ pub(super) fn read(
 /// A value that should be the shape of a tensor, and what it says.
 fn stated_shape(reader: &mut Reader<'_>, tensor: &str) -> Result<(Value, Stated)> {
     const COST: u64 = original_shapes::MAX_RANK.saturating_mul(size_of::<Value>() as u64);
-    reader.budget.charge(COST.saturating_add(tensor.len() as u64), "the shapes of tensors")?;
+    reader.budget.charge(COST.saturating_add(tensor.len() as u64), "the tensor shapes")?;
     let of = |sides| Stated { tensor: tensor.into(), sides };
     let kind = Kind::read(reader)?;
     if kind != Kind::Array {
@@ -81,7 +81,7 @@ fn keep_first(reader: &Reader<'_>, entries: Vec<Entry>, catalog: &mut Catalog) -
             catalog.metadata.push(key, value);
         } else {
             let message =
-                format!("metadata key `{}` occurs again; the first value is used", escaped(&key));
+                format!("duplicate metadata key `{}`; the first value is used", escaped(&key));
             let finding = Finding::general("duplicate-key", message);
             report(&mut catalog.findings, reader.budget, finding)?;
         }
@@ -113,7 +113,7 @@ fn single(reader: &mut Reader<'_>, kind: Kind) -> Result<Value> {
         Kind::F64 => Value::F64(cursor.f64(WHAT)?),
         Kind::Bool => Value::Bool(cursor.u8(WHAT)? != 0),
         Kind::String => reader.text(WHAT)?,
-        Kind::Array => return Err(Error::usage("an array is not a single value")),
+        Kind::Array => return Err(Error::usage("expected a single value, found an array")),
     })
 }
 
@@ -194,9 +194,11 @@ fn skip(reader: &mut Reader<'_>, kind: Kind, len: u64, depth: u32) -> Result<Ele
 
 fn check_depth(reader: &Reader<'_>, depth: u32) -> Result<()> {
     let at = reader.cursor.position();
-    reader.budget.depth(depth, "arrays inside arrays").map_err(|e| e.at(at))?;
+    reader.budget.depth(depth, "a nested metadata array").map_err(|e| e.at(at))?;
     match depth > MAX_NESTING {
-        true => Err(Error::limit(format!("arrays nest deeper than {MAX_NESTING} levels")).at(at)),
+        true => {
+            Err(Error::limit(format!("arrays are nested deeper than {MAX_NESTING} levels")).at(at))
+        }
         false => Ok(()),
     }
 }
@@ -229,7 +231,7 @@ pub(super) fn raw(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Option<Ve
     let mut out = kind.number().to_le_bytes().to_vec();
     out.extend(array.len.to_le_bytes());
     let len = usize::try_from(len)
-        .map_err(|_| Error::limit("an array is longer than this machine can address"))?;
+        .map_err(|_| Error::limit("the array is too long for this machine's address space"))?;
     out.extend_from_slice(reader.cursor.take(len, WHAT)?);
     Ok(Some(out))
 }

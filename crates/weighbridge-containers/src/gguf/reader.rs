@@ -26,7 +26,7 @@ impl<'a> Reader<'a> {
     /// Reads magic and version; what follows is next.
     pub(super) fn new(input: &'a Input, budget: &'a Budget) -> Result<Self> {
         let mut cursor = Cursor::new(input, 0, Endian::Little);
-        if cursor.take(MAGIC.len(), "the magic")? != MAGIC {
+        if cursor.take(MAGIC.len(), "the magic number")? != MAGIC {
             return Err(Error::malformed("a GGUF file begins with `GGUF`").at(0));
         }
         let mut version = cursor.u32("the version")?;
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
             1..=3 => Ok(Self { cursor, budget, version, file_len: input.len() }),
             0 => Err(Error::malformed("GGUF has no version 0").at(4)),
             _ => Err(Error::unsupported(format!(
-                "version {version} of GGUF is not supported; versions 1 to 3 are"
+                "GGUF version {version} is not supported; supported versions are 1 to 3"
             ))
             .at(4)),
         }
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
         self.cursor.expect(len, what)?;
         self.budget.charge(len, what)?;
         let len = usize::try_from(len)
-            .map_err(|_| Error::limit("a string is longer than this machine can address"))?;
+            .map_err(|_| Error::limit("the string is too long for this machine's address space"))?;
         let start = self.cursor.position();
         Ok((start, self.cursor.take(len, what)?))
     }
@@ -127,7 +127,7 @@ impl Kind {
         let id = reader.cursor.u32("a value's type")?;
         let row = usize::try_from(id).ok().and_then(|id| KINDS.get(id));
         row.map(|row| row.0).ok_or_else(|| {
-            Error::malformed(format!("value type {id} is not known, types 0 to 12 are")).at(at)
+            Error::malformed(format!("unknown value type {id}; types are 0 to 12")).at(at)
         })
     }
 

@@ -269,7 +269,7 @@ fn depth_has_an_end() {
 fn lengths_that_lie() {
     let mut counts = File::new();
     counts.tensors.0 = u64::MAX;
-    fails(counts.header(), ErrorKind::Malformed, "the list of tensors");
+    fails(counts.header(), ErrorKind::Malformed, "the tensor list");
     let mut counts = File::new();
     counts.entries.0 = u64::MAX / 13;
     fails(counts.header(), ErrorKind::Malformed, "metadata entries");

@@ -29,10 +29,10 @@ const FILE_TYPE: &str = "general.file_type";
 impl Writer for Gguf {
     fn refuses_name(&self, name: &str) -> Option<String> {
         if name.contains('\0') {
-            return Some("its name contains a zero byte, which ggml does not allow".to_owned());
+            return Some("the name contains a zero byte, which ggml does not allow".to_owned());
         }
         let (len, most) = (name.len(), MAX_NAME - 1);
-        (len > most).then(|| format!("its name has {len} bytes, ggml reads at most {most}"))
+        (len > most).then(|| format!("the name has {len} bytes; ggml allows at most {most}"))
     }
 
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String> {
@@ -44,7 +44,7 @@ impl Writer for Gguf {
         }
         if tensor.shape.len() > MAX_RANK {
             let rank = tensor.shape.len();
-            return Some(format!("it has {rank} dimensions, ggml reads at most {MAX_RANK}"));
+            return Some(format!("it has {rank} dimensions; ggml allows at most {MAX_RANK}"));
         }
         if tensors::extent(tensor.shape).is_err() {
             return Some(writing::too_large(tensor, "GGUF"));
@@ -68,7 +68,7 @@ impl Writer for Gguf {
         let is_block = matches!(most, Some(StoredType::Block(_)));
         if let Some((key, _)) = entries.iter().find(|(key, _)| key.is_empty()) {
             return Err(Error::usage(format!(
-                "a metadata key `{key}` is empty, which ggml refuses"
+                "the metadata array `{key}` is empty, which ggml rejects"
             )));
         }
         if kept {
@@ -99,8 +99,9 @@ impl Writer for Gguf {
         for tensor in tensors {
             places.push(end);
             let next = end_of(end, tensor)?.checked_next_multiple_of(alignment);
-            end =
-                next.ok_or_else(|| Error::limit("the file would be too long for any file system"))?;
+            end = next.ok_or_else(|| {
+                Error::limit("the file would exceed the largest size of any file system")
+            })?;
         }
         let mut header = header(tensors, &places, context)?;
         let start = (header.len() as u64).next_multiple_of(alignment);
@@ -160,7 +161,8 @@ fn alignment(metadata: &[(String, MetadataValue)]) -> Result<u64> {
     match value {
         Value::Unsigned(32, number) if number.is_power_of_two() && *number >= 8 => Ok(*number),
         _ => Err(Error::usage(
-            "general.alignment must be a u32, a power of two and at least 8, for ggml to read it",
+            "general.alignment must be a u32 power of two of at least 8; ggml rejects other \
+                 values",
         )),
     }
 }
@@ -207,7 +209,7 @@ fn split_entries(context: &FileContext<'_>) -> Result<Entries> {
     if count < 2 {
         return Ok(Vec::new());
     }
-    let too_many = |_| Error::limit(format!("{count} files are more than GGUF can number"));
+    let too_many = |_| Error::limit(format!("{count} shards exceed what GGUF can number"));
     let narrow = |number| u16::try_from(number).map(u64::from).map_err(too_many);
     let tensors = i32::try_from(context.tensors).map_err(too_many)?;
     Ok(vec![

@@ -153,7 +153,7 @@ fn names_that_meet_are_kept_apart() {
     let source = open(&Npz, &bytes).unwrap();
     let names: Vec<_> = source.catalog().tensors.iter().map(|t| &*t.name).collect();
     assert_eq!(names, ["a", "a.npy", "b.npy"]);
-    assert_eq!(source.catalog().notes, ["members that are not arrays: `c.txt`"]);
+    assert_eq!(source.catalog().notes, ["members other than arrays: `c.txt`"]);
 }
 
 #[test]

@@ -62,10 +62,10 @@ impl Reader<'_, '_> {
             }
         }
         self.catalog.notes.push(match left_out.is_empty() {
-            true => format!("all tensors are under `{name}`, which is left off their names"),
+            true => format!("all tensors are under `{name}`; names omit this prefix"),
             false => format!(
-                "this is a training checkpoint: the model's tensors are under `{name}`, which is left off \
-                 their names; left out, unless one of them is chosen as the root: {}",
+                "training checkpoint: the model's tensors are under `{name}`, and names omit \
+                     this prefix; not listed unless chosen as the root: {}",
                 left_out.join(", ")
             ),
         });
@@ -164,7 +164,7 @@ impl Reader<'_, '_> {
             match key {
                 Key::Node(key) => {
                     let name = key_text(self.heap, key).into_owned();
-                    self.budget.charge(name.len() as u64, "names of branches")?;
+                    self.budget.charge(name.len() as u64, "the branch names")?;
                     named.push((name, child));
                 }
                 Key::Index(place) => named.push((place.to_string(), child)),
@@ -188,11 +188,11 @@ fn no_branch(path: &str, rest: &str, children: &[(String, Id)]) -> Error {
     let end = path.len().checked_sub(rest.len().saturating_add(1));
     let place = match end.and_then(|end| path.get(..end)) {
         Some(before) if !before.is_empty() => format!("below `{}`", shortened(before, 60)),
-        _ => "at the top".to_owned(),
+        _ => "at the top level".to_owned(),
     };
     let there = match names.is_empty() {
-        true => "nothing has a name".to_owned(),
+        true => "nothing is named".to_owned(),
         false => format!("there are {}", names.join(", ")),
     };
-    Error::usage(format!("the file has no branch `{}`: {place} {there}", shortened(path, 80)))
+    Error::usage(format!("no branch `{}` in the file: {place} {there}", shortened(path, 80)))
 }

@@ -98,7 +98,7 @@ fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         return archive::open(input, opening);
     }
     if is_tar(&head) {
-        return Err(Error::unsupported("the tar format of PyTorch before 0.1.10 cannot be read")
+        return Err(Error::unsupported("the tar format of PyTorch before 0.1.10 is not supported")
             .hint("load it with PyTorch and save it again"));
     }
     legacy::open(input, opening)

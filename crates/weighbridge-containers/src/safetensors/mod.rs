@@ -52,13 +52,13 @@ impl Container for Safetensors {
         let length = u64::from_le_bytes(length);
         if length > MAX_HEADER {
             return Err(Error::malformed(format!(
-                "the header would be {length} bytes long, safetensors allows {MAX_HEADER}"
+                "the header length is {length} bytes; safetensors allows at most {MAX_HEADER}"
             ))
             .at(0));
         }
         let json = input
             .bytes(8, length, opening.budget, "the safetensors header")
-            .map_err(|e| e.hint("the header itself is cut short; fetch the file again"))?;
+            .map_err(|e| e.hint("the header itself is truncated; fetch the file again"))?;
         let data_start = length.saturating_add(8);
         let mut catalog = header::parse(&json, data_start, opening.budget)?;
         check_end(&mut catalog, data_start, input.len());
