@@ -69,7 +69,7 @@ impl Inflater {
             let (given, ended) = self.step(input, &mut out[filled..])?;
             filled += given;
             if filled < out.len() && ended {
-                return Err(damaged(&self.member, "it ends before its stated size"));
+                return Err(damaged(&self.member, "the data ends before its stated size"));
             }
         }
         if self.member.crc.is_some() {
@@ -120,7 +120,7 @@ impl Inflater {
         let (before_in, before_out) = (state.total_in(), state.total_out());
         let status = state
             .decompress(&self.buffer[self.buffer_used..], out, FlushDecompress::None)
-            .map_err(|_| damaged(&self.member, "it is damaged"))?;
+            .map_err(|_| damaged(&self.member, "the data is damaged"))?;
         let taken = usize::try_from(state.total_in() - before_in).unwrap_or(0);
         let given = usize::try_from(state.total_out() - before_out).unwrap_or(0);
         self.buffer_used += taken;
@@ -134,7 +134,7 @@ impl Inflater {
             match self.step(input, &mut [0])? {
                 (0, true) => return Ok(()),
                 (0, false) => {}
-                _ => return Err(damaged(&self.member, "it goes on after its stated size")),
+                _ => return Err(damaged(&self.member, "the data continues past its stated size")),
             }
         }
     }
@@ -154,7 +154,7 @@ impl Inflater {
 pub fn check_range(member: &Member, offset: u64, len: usize) -> Result<()> {
     match offset.checked_add(len as u64).is_some_and(|end| end <= member.size) {
         true => Ok(()),
-        false => Err(damaged(member, "the range to be read lies outside its stated size")),
+        false => Err(damaged(member, "the requested range is outside the stated size")),
     }
 }
 
@@ -166,7 +166,8 @@ pub fn wrong_sum(input: &Input, name: NameInFile, stated: u32, found: u32) -> Er
         Err(_) => String::new(),
     };
     Error::malformed(format!(
-        "archive member{name} has the CRC-32 {found:08x}, but the archive's directory says {stated:08x}"
+        "archive member{name} has CRC-32 {found:08x}, but the archive's directory says \
+             {stated:08x}"
     ))
     .hint("the file is damaged; fetch it again")
 }

@@ -124,12 +124,12 @@ impl Budget {
     }
 
     fn check_total(&self, bytes: u64, what: &str) -> Result<()> {
-        within("max_total", self.limits.max_total, bytes, "bytes in all", what)
+        within("max_total", self.limits.max_total, bytes, "bytes in total", what)
     }
 
     /// Call before reserving a short-lived buffer of `bytes`.
     pub fn check_allocation(&self, bytes: u64, what: &str) -> Result<()> {
-        within("max_allocation", self.limits.max_allocation, bytes, "bytes at once", what)
+        within("max_allocation", self.limits.max_allocation, bytes, "bytes in one allocation", what)
     }
 
     /// Call before taking up `count` more items; `what` names them ("tensors").
@@ -148,8 +148,8 @@ impl Budget {
         let most = compressed.max(1).saturating_mul(self.limits.max_ratio);
         within("max_ratio", most, size, "bytes after decompression", what).map_err(|error| {
             error.hint(
-                "deflate never compresses this well; other compressions do where all values are \
-                 the same, and so does an archive that is meant to fill the memory",
+                "deflate never compresses this well; other methods do if all values are \
+                     equal, and so does a decompression bomb",
             )
         })
     }
@@ -166,7 +166,7 @@ fn within(limit: &'static str, most: u64, wanted: u64, unit: &str, what: &str) -
 
 #[cold]
 fn over(limit: &'static str, most: u64, wanted: u64, unit: &str, what: &str) -> Error {
-    Error::limit(format!("{what} would take {wanted} {unit}, the limit is {most}"))
+    Error::limit(format!("{what} needs {wanted} {unit}; the limit is {most}"))
         .remedy(Remedy::RaiseLimit(limit))
 }
 

@@ -49,7 +49,7 @@ pub fn change(text: &[u8], change: &Change<'_>) -> Result<Option<Changed>> {
         return Err(Error::malformed("it is not a JSON object"));
     }
     // What the reader takes has this form, so that only a mistake of ours ends here.
-    let unlike = || Error::malformed("its text cannot be taken apart");
+    let unlike = || Error::malformed("its text cannot be edited");
     let object = Scanner { text, at: 0 }.document().ok_or_else(unlike)?;
     let mut editor = Editor { change, text, edits: Vec::new(), changed: Changed::default() };
     editor.model(&object, "", true);

@@ -62,8 +62,8 @@ impl Folder for LocalFolder {
 fn explain_link(path: &Path, error: io::Error) -> io::Error {
     let Ok(target) = std::fs::read_link(path) else { return error };
     let target = escaped(&target.to_string_lossy()).into_owned();
-    let error = Error::io(error, &format!("it is a link to {target}, which cannot be opened"))
-        .hint("the file it points to was moved or deleted; fetch it again");
+    let error = Error::io(error, &format!("broken link: cannot open its target {target}"))
+        .hint("the target was moved or deleted; fetch it again");
     io::Error::new(io::ErrorKind::NotFound, error)
 }
 

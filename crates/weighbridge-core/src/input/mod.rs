@@ -111,9 +111,9 @@ impl Input {
             Ok(true) => Ok(()),
             Ok(false) => Err(Error::malformed("was changed while it was read")
                 .in_file(self.name())
-                .hint("what was read may be a mixture of old and new bytes; run it again")),
+                .hint("the result may mix old and new bytes; run the command again")),
             Err(error) => {
-                Err(error_of(error, "cannot check whether it was changed").in_file(self.name()))
+                Err(error_of(error, "cannot check whether the file changed").in_file(self.name()))
             }
         }
     }
@@ -301,7 +301,7 @@ impl Input {
             Some(have) => format!("the file has {have}"),
             None => "the stream ended earlier".to_owned(),
         };
-        Error::malformed(format!("{len} bytes up to byte {end} are needed, but {size}"))
+        Error::malformed(format!("needs {len} bytes up to byte {end}, but {size}"))
             .at(offset)
             .in_file(self.name())
     }
@@ -309,7 +309,7 @@ impl Input {
     fn failed(&self, error: io::Error, offset: u64, len: usize) -> Error {
         let doing = match (error.kind(), self.0.len) {
             (io::ErrorKind::UnexpectedEof, None) => return self.too_short(offset, len),
-            (io::ErrorKind::UnexpectedEof, _) => "the file became shorter while it was read",
+            (io::ErrorKind::UnexpectedEof, _) => "the file shrank while being read",
             _ => "cannot read",
         };
         match error.downcast::<Error>() {

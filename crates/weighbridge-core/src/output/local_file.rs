@@ -32,7 +32,7 @@ impl LocalFile {
 impl Destination for LocalFile {
     fn begin(&self, _stamp: &dyn Fn() -> String) -> Result<()> {
         let begun = self.lock.set(Lock::take(&self.target)?);
-        begun.map_err(|_| Error::usage("the file was started already"))
+        begun.map_err(|_| Error::usage("the file has already been started"))
     }
 
     fn reserve(&self, bytes: u64) -> Result<()> {

@@ -52,7 +52,7 @@ impl LocalFolder {
     }
 
     fn partial(&self) -> Result<&PartialFolder> {
-        self.partial.get().ok_or_else(|| Error::usage("the directory was not started"))
+        self.partial.get().ok_or_else(|| Error::usage("the directory has not been started"))
     }
 
     /// Adds a file to what the marker lists.
@@ -63,7 +63,7 @@ impl LocalFolder {
     /// Where a file is written, in a folder that exists. From now on it is known as ours.
     fn path_of(&self, name: &str) -> Result<PathBuf> {
         if !is_inside(name) {
-            let outside = "this name leads out of the directory that is written";
+            let outside = "the name leads outside the output directory";
             return Err(Error::usage(outside).in_file(Path::new(name)));
         }
         let partial = self.partial()?;
@@ -82,7 +82,7 @@ impl Destination for LocalFolder {
         let mut partial = PartialFolder::create(&self.target, &stamp(), self.leftover)?;
         partial.made_by = self.made_by;
         let begun = self.partial.set(partial);
-        begun.map_err(|_| Error::usage("the directory was started already"))
+        begun.map_err(|_| Error::usage("the directory has already been started"))
     }
 
     fn found(&self, name: &str, len: u64) -> FoundFile {

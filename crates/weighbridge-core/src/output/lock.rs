@@ -77,7 +77,7 @@ impl Lock {
     pub fn notes(&self) -> Vec<String> {
         let note = |path: &PathBuf| {
             let path = path.to_string_lossy();
-            format!("removed {}, which an earlier run left unfinished", escaped(&path))
+            format!("removed {}, left unfinished by an earlier run", escaped(&path))
         };
         self.removed.iter().map(note).collect()
     }
@@ -116,7 +116,7 @@ impl Drop for Lock {
 }
 
 fn in_the_way(path: &Path) -> Error {
-    Error::usage("is in the way of a lock, and is not one of ours")
+    Error::usage("blocks the lock file: it was not created by this program")
         .in_file(path)
         .remedy(Remedy::AnotherTarget)
 }

@@ -180,7 +180,7 @@ fn copy_in_pieces<D: Destination + ?Sized>(to: &D, name: &str, from: &Path) -> R
     }
     match at == len {
         true => file.finish(),
-        false => Err(Error::usage("changed while it was copied").in_file(from)),
+        false => Err(Error::usage("changed while being copied").in_file(from)),
     }
 }
 
@@ -196,10 +196,10 @@ fn refuse_full_disk(target: &Path, bytes: u64) -> Result<()> {
     match crate::sys::free_space_beside(target) {
         Some(free) if free < bytes => Err(Error::io(
             std::io::ErrorKind::StorageFull.into(),
-            &format!("{bytes} bytes are to be written, but only {free} are free"),
+            &format!("the output needs {bytes} bytes, but only {free} are free"),
         )
         .in_file(target)
-        .hint("free some space, or choose another place for the output")),
+        .hint("free some space or choose another output path")),
         _ => Ok(()),
     }
 }

@@ -100,7 +100,7 @@ impl PartialFile {
 
     fn rename(&self) -> Result<()> {
         refuse_special(&self.target)?;
-        let failed = |e| Error::io(e, "cannot give the file its name").in_file(&self.target);
+        let failed = |e| Error::io(e, "cannot rename the finished file").in_file(&self.target);
         std::fs::rename(&self.partial, &self.target).map_err(failed)
     }
 
@@ -161,7 +161,7 @@ fn create_partial(target: &Path, note: &dyn Fn(&Path) -> Result<()>) -> Result<(
 fn refuse_special(target: &Path) -> Result<()> {
     match target.symlink_metadata().is_ok_and(|about| sys::special_file(&about).is_some()) {
         false => Ok(()),
-        true => Err(Error::usage("is not a regular file, and never replaced")
+        true => Err(Error::usage("is not a regular file and is never replaced")
             .in_file(target)
             .remedy(Remedy::AnotherTarget)),
     }
@@ -171,7 +171,7 @@ fn refuse_special(target: &Path) -> Result<()> {
 pub fn refuse_existing(target: &Path) -> Result<()> {
     match target.symlink_metadata() {
         Err(_) => Ok(()),
-        Ok(_) => Err(Error::usage("exists already").in_file(target).remedy(Remedy::Overwrite)),
+        Ok(_) => Err(Error::usage("already exists").in_file(target).remedy(Remedy::Overwrite)),
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
         let output = PartialFile::create(&target, 3).unwrap();
         std::fs::write(&target, "theirs").unwrap();
         let error = output.finish(false).unwrap_err();
-        assert!(error.to_string().contains("exists already"), "{error}");
+        assert!(error.to_string().contains("already exists"), "{error}");
         assert_eq!(std::fs::read(&target).unwrap(), b"theirs");
         assert_eq!(names(folder.path()), ["out"]);
         PartialFile::create(&target, 3).unwrap().finish(true).unwrap();

@@ -145,7 +145,7 @@ impl PartialFolder {
         let old = beside(&self.target, &format!(".{}{REPLACED}", std::process::id()));
         let replaced = replace && fs::rename(&self.target, &old).is_ok();
         fs::rename(&self.partial, &self.target).map_err(|e| {
-            let error = Error::io(e, "cannot give the directory its name").in_file(&self.target);
+            let error = Error::io(e, "cannot rename the finished directory").in_file(&self.target);
             let is_lost = replaced && fs::rename(&old, &self.target).is_err();
             if is_lost { error.hint(set_aside(&old)) } else { error }
         })?;
@@ -167,7 +167,7 @@ impl PartialFolder {
                 (true, true) => {}
                 (true, false) => lock(&self.removed).push(old),
                 (false, true) => {
-                    let message = "is complete, but what it replaced could not be removed";
+                    let message = "is complete, but the directory it replaced could not be removed";
                     return Err(Error::usage(message).in_file(&self.target).hint(set_aside(&old)));
                 }
                 (false, false) => {}
@@ -180,7 +180,7 @@ impl PartialFolder {
     pub fn notes(&self) -> Vec<String> {
         let note = |path: &PathBuf| {
             let path = path.to_string_lossy();
-            format!("removed {}, which an earlier run had replaced", escaped(&path))
+            format!("removed {}, replaced by an earlier run", escaped(&path))
         };
         self.lock.notes().into_iter().chain(lock(&self.removed).iter().map(note)).collect()
     }
@@ -196,10 +196,10 @@ fn refuse_others(names: &[String], partial: &Path) -> Result<()> {
     match names {
         [] => Ok(()),
         names => {
-            let what = "holds what was not written by the unfinished run, and is not removed";
+            let what = "has files not written by the unfinished run, so it is not removed";
             Err(Error::usage(format!("{what}: {}", listed(names)))
                 .in_file(partial)
-                .hint("move those files away, or remove them yourself")
+                .hint("move those files away or remove them yourself")
                 .remedy(Remedy::AnotherTarget))
         }
     }
@@ -209,18 +209,19 @@ fn refuse_others(names: &[String], partial: &Path) -> Result<()> {
 fn refused(found: &Found, leftover: Leftover, target: &Path, partial: &Path) -> Error {
     let (problem, hint, remedies): (_, Option<&str>, &[Remedy]) = match (found, leftover) {
         (Found::Ours(_) | Found::Complete(_), Leftover::Resume) => (
-            "was started for another conversion: with other options, other sources, or another version",
+            "belongs to another conversion: the options, sources or version differ",
             None,
             &[Remedy::DiscardUnfinished],
         ),
         (Found::Ours(_) | Found::Complete(_), _) => (
-            "was left by an unfinished conversion",
+            "is left over from an unfinished conversion",
             None,
             &[Remedy::Resume, Remedy::DiscardUnfinished],
         ),
         _ => (
-            "is not what a run has left (it has no plan of ours), and is never removed",
-            Some("rename it, or remove it yourself"),
+            "was not left by an unfinished conversion (it has no plan file) and is never \
+                 removed",
+            Some("rename it or remove it yourself"),
             &[Remedy::AnotherTarget],
         ),
     };
@@ -232,7 +233,7 @@ fn refused(found: &Found, leftover: Leftover, target: &Path, partial: &Path) -> 
 }
 
 fn set_aside(old: &Path) -> String {
-    format!("the directory that was to be replaced is now {}", old.display())
+    format!("the directory to be replaced is now {}", old.display())
 }
 
 /// Old copies of the target, from runs that died while replacing it.

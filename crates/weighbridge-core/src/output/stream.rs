@@ -33,7 +33,7 @@ impl<W: Write + Send> Stream<W> {
         let is_closed = error.kind() == ErrorKind::BrokenPipe;
         let error = Error::io(error, "cannot write to the stream");
         let error = match is_closed {
-            true => error.hint("whoever reads it ended before all of it was written"),
+            true => error.hint("the reader closed the stream before everything was written"),
             false => error,
         };
         self.name.iter().fold(error, |error, name| error.in_file(name))
@@ -57,7 +57,7 @@ impl Stream<File> {
             return refused("is no longer a pipe or a device");
         }
         match file.is_terminal() {
-            true => refused("is a terminal, and a model is not written to one"),
+            true => refused("is a terminal; models are not written to terminals"),
             false => Ok(Self::new(file).named(path)),
         }
     }
@@ -72,7 +72,7 @@ impl<W: Write + Send> Destination for Stream<W> {
         let end = lock(&self.end);
         match end.len {
             0 => Ok(Box::new(StreamFile { of: self })),
-            _ => Err(Error::usage(format!("a stream takes one file; {name} is a second"))),
+            _ => Err(Error::usage(format!("a stream holds one file, but {name} is a second one"))),
         }
     }
 
@@ -91,7 +91,7 @@ impl<W: Write + Send> OutputFile for StreamFile<'_, W> {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let mut end = lock(&self.of.end);
         if offset != end.len {
-            return Err(Error::usage("a stream is written front to back").at(offset));
+            return Err(Error::usage("a stream must be written in order").at(offset));
         }
         end.writer.write_all(bytes).map_err(|e| self.of.failed(e))?;
         end.len += bytes.len() as u64;

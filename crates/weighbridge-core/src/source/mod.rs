@@ -238,7 +238,7 @@ impl Source {
         let span = span_of(slab)
             .filter(|span| slab.offset.checked_add(*span).is_some_and(|end| end <= tensor.bytes))
             .ok_or_else(|| {
-                Error::usage(format!("{slab:?} lies outside its {} bytes", tensor.bytes))
+                Error::usage(format!("{slab:?} is outside the tensor's {} bytes", tensor.bytes))
             })?;
         match tensor.place.run {
             Run::At(offset) if span > 0 => self.sums.touch(&self.catalog, &self.input, offset)?,
@@ -377,11 +377,11 @@ impl Source {
 
     fn missing(&self, tensor: &TensorInfo) -> Error {
         Error::malformed(format!(
-            "its {} bytes are not all in the file, which has {}",
+            "the tensor's {} bytes are incomplete: the file has {} bytes",
             tensor.bytes,
             self.file_bytes()
         ))
-        .hint("the file was cut short; fetch it again")
+        .hint("the file is truncated; fetch it again")
     }
 }
 
@@ -389,14 +389,15 @@ impl Source {
 fn resize(buffer: &mut Vec<u8>, slab: &Slab) -> Result<()> {
     let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
     if buffer.try_reserve_exact(total.saturating_sub(buffer.len())).is_err() {
-        return Err(Error::limit(format!("there is no memory for {total} bytes of it")));
+        return Err(Error::limit(format!("not enough memory for {total} bytes")));
     }
     buffer.resize(total, 0);
     Ok(())
 }
 
 fn to_usize(value: u64) -> Result<usize> {
-    usize::try_from(value).map_err(|_| Error::limit("more bytes than this machine can address"))
+    usize::try_from(value)
+        .map_err(|_| Error::limit("the size exceeds this machine's address space"))
 }
 
 fn span_of(slab: &Slab) -> Option<u64> {
