@@ -11,8 +11,8 @@ pub(super) const GPT2: Family = Family {
     gguf: &[GGUF],
     tied: true,
     left_out: &[
-        ("h.#.attn.bias", "which tokens a token sees, the same in all models"),
-        ("h.#.attn.masked_bias", "a constant of the attention mask"),
+        ("h.#.attn.bias", "attention mask, the same in all models"),
+        ("h.#.attn.masked_bias", "attention mask constant"),
     ],
     keys: &[KEYS],
     defaults: Some(Defaults {

@@ -14,7 +14,9 @@ const OPTIONAL: &[&str] = &["_q_norm", "_k_norm", ".attn_q_a_norm", ".nextn."];
 /// An error that names what is missing.
 pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<()> {
     let missing = |name: &str| {
-        Err(Error::malformed(format!("`{name}` is missing: is a part of the file missing?")))
+        Err(Error::malformed(format!(
+            "`{name}` is missing; part of the model may be in another file"
+        )))
     };
     let mut layers: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
     let mut outside = BTreeSet::new();
@@ -31,14 +33,16 @@ pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<(
             return missing(name);
         }
     }
-    let unstated = || Error::malformed("it does not state how many layers it has");
+    let unstated = || Error::malformed("the file does not state its number of layers");
     let stated = facts.layers.ok_or_else(unstated)?;
     if let Some(gone) = (0..stated).find(|layer| !layers.contains_key(layer)) {
-        let message = format!("it states {stated} layers, but has no tensors of layer {gone}");
+        let message =
+            format!("the file declares {stated} layers, but has no tensors for layer {gone}");
         return Err(Error::malformed(message));
     }
     if let Some((last, _)) = layers.last_key_value().filter(|(last, _)| **last >= stated) {
-        let message = format!("it states {stated} layers, but has tensors of layer {last}");
+        let message =
+            format!("the file declares {stated} layers, but has tensors for layer {last}");
         return Err(Error::malformed(message));
     }
     let known = Expected::of(&layers, family);

@@ -63,6 +63,6 @@ impl Linear {
     /// How the order differs, in words.
     pub fn words(&self) -> Option<String> {
         let members = self.value_heads / self.key_heads;
-        (members > 1).then(|| format!("value heads in turn, {members} a key head"))
+        (members > 1).then(|| format!("value heads interleaved, {members} per key head"))
     }
 }

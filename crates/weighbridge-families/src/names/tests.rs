@@ -88,7 +88,7 @@ fn a_tied_head_is_compared_with_the_embedding() {
     );
     let (a, b) = (side(&with, &[]), side(&without, &tied));
     let found = pair(&a, &b, &Rules::default());
-    let words = "tied to `model.embed_tokens.weight` of B";
+    let words = "tied to `model.embed_tokens.weight` in B";
     assert_eq!(
         pairs(&a, &b, &found)[1],
         triple("lm_head.weight", "model.embed_tokens.weight", words)
@@ -120,7 +120,7 @@ fn metadata_tells_what_stands_for_a_dropped_name() {
     let mut b = side(&[("decoder.weight", &[8, 2])], &[]);
     b.metadata.push(("encoder.weight", &kept));
     let found = pair(&a, &b, &Rules::default());
-    let words = "tied to `decoder.weight` of B";
+    let words = "tied to `decoder.weight` in B";
     assert_eq!(pairs(&a, &b, &found)[1], triple("encoder.weight", "decoder.weight", words));
     assert_eq!(pair(&b, &a, &Rules::default()).only_b, [0; 0]);
 }
@@ -137,7 +137,7 @@ fn a_missing_expert_is_missing() {
     assert_eq!((found.pairs.len(), &found.only_a[..], &found.only_b[..]), (3, &[][..], &[0][..]));
     let rows: Vec<Rows> = found.pairs.iter().map(|pair| pair.view_b.rows).collect();
     assert_eq!(rows, [0, 2, 6].map(Rows::From));
-    let note = "only 3 of the 4 parts of `blk.0.ffn_up_exps.weight` of B have a counterpart";
+    let note = "only 3 of 4 parts of `blk.0.ffn_up_exps.weight` in B have a counterpart";
     assert!(found.notes.iter().any(|own| own == note), "{:?}", found.notes);
 }
 

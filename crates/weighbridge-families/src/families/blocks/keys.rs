@@ -169,5 +169,5 @@ pub(crate) const MOST_LAYERS: u64 = 1 << 12;
 
 /// The refusal of a model that is converted in a way of its own.
 pub(crate) fn not_yet(what: &str) -> Error {
-    Error::unsupported(format!("{what} is not converted into GGUF yet"))
+    Error::unsupported(format!("{what} cannot be converted to GGUF yet"))
 }

@@ -239,13 +239,13 @@ pub(crate) const CONSOLIDATED: &[Row] = &[
 /// and what they are.
 const COMPUTED: &[(&str, &str)] = &[
     ("rope_freqs.weight", "rotary scaling factors, computed from the config"),
-    ("rope_factors_long.weight", "rotary scaling factors, which are in the config"),
-    ("rope_factors_short.weight", "rotary scaling factors, which are in the config"),
+    ("rope_factors_long.weight", "rotary scaling factors, stored in the config"),
+    ("rope_factors_short.weight", "rotary scaling factors, stored in the config"),
     (".attn_rot_embd.weight", "rotary frequencies, computed from the config"),
     ("rotary_emb.inv_freq", "rotary frequencies, computed from the config"),
     ("rope.freqs", "rotary frequencies, computed from the config"),
-    (".attention.masked_bias", "a constant of the attention mask"),
-    ("embeddings.position_ids", "positions, counted from zero"),
+    (".attention.masked_bias", "attention mask constant"),
+    ("embeddings.position_ids", "position IDs, counted from 0"),
 ];
 
 /// What a weight is that not every library stores.

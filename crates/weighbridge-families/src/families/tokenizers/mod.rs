@@ -184,14 +184,14 @@ fn what_has_no_place_is_refused_by_name() {
     };
     let model = json!({ "vocab": { "a": 0, "b": 1 }, "merges": [] });
     let far = json!({ "model": { "vocab": { "a": 0, "far": 9 } } });
-    assert_eq!(refused(&far, 2), "the token `far` has the id 9, and the model 2 tokens");
+    assert_eq!(refused(&far, 2), "token `far` has ID 9, but the model has 2 tokens");
     let same = json!({ "model": { "vocab": { "a": 1, "b": 1 } } });
-    assert_eq!(refused(&same, 2), "the tokens `a` and `b` have the same id 1");
+    assert_eq!(refused(&same, 2), "tokens `a` and `b` have the same ID 1");
     let gap = json!({ "model": model, "added_tokens": [{ "id": 7, "content": "<x>" }] });
-    let message = "the added token `<x>` has the id 7, but its place is 2";
+    let message = "added token `<x>` has ID 7, but its position is 2";
     assert_eq!(refused(&gap, 9), message);
     let merge = json!({ "model": { "vocab": {}, "merges": [["a", "b"], "c d"] } });
-    assert_eq!(refused(&merge, 2), "`\"c d\"` is not a merge of two parts");
-    assert_eq!(refused(&gap, 1 << 40), "a vocabulary of 1099511627776 tokens is not believed");
+    assert_eq!(refused(&merge, 2), "merge `\"c d\"` does not have two parts");
+    assert_eq!(refused(&gap, 1 << 40), "implausible vocabulary size: 1099511627776 tokens");
     assert_eq!(refused(&json!([]), 2), "it is not a JSON object");
 }

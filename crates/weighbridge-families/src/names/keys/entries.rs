@@ -19,7 +19,7 @@ pub(super) fn write(
         let Some(json) = value_of(get, settings, file_type)? else { continue };
         let value = typed(kind, &json).ok_or_else(|| {
             let shown = crate::text::escaped(&json.to_string()).into_owned();
-            Error::malformed(format!("config.json: {shown} cannot be {key}"))
+            Error::malformed(format!("config.json: invalid value for {key}: {shown}"))
         })?;
         let key = match key.starts_with("general.") {
             true => key.to_owned(),

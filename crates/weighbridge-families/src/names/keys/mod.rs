@@ -92,17 +92,17 @@ pub fn computed_tensors(config: &Json) -> Vec<(&'static str, Vec<f32>)> {
 
 fn unknown(config: &Json) -> Error {
     let class = config["architectures"][0].as_str().or(config["model_type"].as_str());
-    let class = crate::text::escaped(class.unwrap_or("a model of no stated class"));
-    Error::unsupported(format!("what a GGUF file says of {class} is not known"))
+    let class = crate::text::escaped(class.unwrap_or("without a stated class"));
+    Error::unsupported(format!("unsupported model {class}: its GGUF metadata is unknown"))
 }
 
 /// Models that look like one of a family and are converted in another way.
 fn refuse(about: &About<'_>, family: &Family, settings: &Settings) -> Result<()> {
     if settings.find(&["draft_vocab_size"]).is_some() {
-        return Err(not_yet("a draft model (EAGLE-3)"));
+        return Err(not_yet("draft models (EAGLE-3)"));
     }
     if settings.has_sections() && !family.has_sections {
-        return Err(not_yet("a model with rotary sections (M-RoPE)"));
+        return Err(not_yet("models with rotary sections (M-RoPE)"));
     }
     (family.refuse)(settings, about)
 }

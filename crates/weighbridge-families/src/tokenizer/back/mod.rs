@@ -61,7 +61,9 @@ pub fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written> {
         "t5" => unigram::make(&metadata)?,
         other => {
             let other = shortened(other, 40);
-            return Err(Error::unsupported(format!("`{KEY}` is `{other}`, which is not known")));
+            return Err(Error::unsupported(format!(
+                "`{KEY}` is `{other}`, which is not supported"
+            )));
         }
     };
     written(&metadata, made)
@@ -70,7 +72,7 @@ pub fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written> {
 fn written(metadata: &Metadata<'_>, made: Made) -> Result<Written> {
     let config = config::of(metadata, &made)?;
     let Made { tokens, document, mut files, mut not_carried, .. } = made;
-    not_carried.push("to which side texts are padded, and spaces beside added tokens".to_owned());
+    not_carried.push("the padding side, and spaces around added tokens".to_owned());
     files.insert(0, (super::files::TOKENIZER.to_owned(), document.written(&tokens)?));
     files.insert(1, (super::files::CONFIG.to_owned(), format!("{config:#}\n").into_bytes()));
     Ok(Written { files, not_carried })

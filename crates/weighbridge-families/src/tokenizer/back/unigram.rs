@@ -59,8 +59,7 @@ fn name_mask(
         let (mut text, mut kind) = (format!("[PAD{id}]"), TokenType::Unused);
         if mask == Some(id as u64) && !is_known {
             (text, kind) = (MASK.to_owned(), TokenType::Control);
-            not_carried
-                .push(format!("the text of the mask token, which is not in the file: `{MASK}`"));
+            not_carried.push(format!("the text of the mask token: `{MASK}` is assumed"));
         }
         *token = Token::new(id, text, kind, token.score);
     }

@@ -99,8 +99,7 @@ pub fn generation(told: &Told<'_>) -> Json {
 
 fn not_known(architecture: &str) -> Error {
     let architecture = escaped(architecture);
-    let message =
-        format!("what config a model of the architecture `{architecture}` has is not known");
+    let message = format!("no known config for architecture `{architecture}`");
     Error::unsupported(message).remedy(Remedy::KeepNames)
 }
 
@@ -146,14 +145,14 @@ fn set_row(
     };
     let value = as_json(&value).ok_or_else(|| {
         let key = format!("{}.{key}", told.architecture());
-        let message = format!("its metadata `{}` is not one number or text", escaped(&key));
+        let message = format!("metadata `{}` is not a single number or string", escaped(&key));
         Error::unsupported(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames)
     })?;
     // Zero stands for none.
     let value = if name == "sliding_window" && value == 0 { Json::Null } else { value };
     match config.insert(name.to_owned(), value.clone()) {
         Some(other) if other != value => Err(Error::malformed(format!(
-            "its metadata gives two values of {name}: {other} and {value}"
+            "the metadata gives two values for {name}: {other} and {value}"
         ))),
         _ => Ok(()),
     }
@@ -171,7 +170,9 @@ fn set_heads(config: &mut Config, told: &Told<'_>) -> Result<()> {
         return Ok(());
     }
     let Some(width) = rows.checked_div(heads).filter(|width| width * heads == rows) else {
-        let error = Error::malformed(format!("{heads} heads do not fit"));
+        let error = Error::malformed(format!(
+            "row count is not a multiple of the number of heads ({heads})"
+        ));
         return Err(error.in_tensor("blk.0.attn_q.weight"));
     };
     if rows != hidden {
@@ -189,8 +190,7 @@ fn set_flags(config: &mut Config, family: &Family, back: &Back, told: &Told<'_>)
         let is_set = count == tensors.len();
         if count > 0 && !is_set {
             let class = family.classes[0];
-            let message =
-                format!("it has some of {list}, but not all, and {class} has all or none");
+            let message = format!("the file has only some of {list}; {class} needs all or none");
             return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
         }
         if !key.is_empty() {
@@ -234,7 +234,7 @@ fn refuse_gaps(config: &Config, class: &Defaults) -> Result<()> {
     let sizes = class.names.into_iter().zip(class.sizes).filter(|(_, size)| *size > 0);
     let mut needed = sizes.map(|(key, _)| key).chain([class.epsilon.0]).chain(more);
     needed.find(|key| !config.contains_key(*key)).map_or(Ok(()), |key| {
-        let message = format!("its metadata does not tell {key} of the config");
+        let message = format!("the metadata does not state {key}, which the config needs");
         Err(Error::malformed(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames))
     })
 }
