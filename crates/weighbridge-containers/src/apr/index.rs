@@ -45,7 +45,7 @@ pub(super) struct Seen {
     pub(super) foreign: BTreeMap<(u8, Box<str>), u64>,
 }
 
-struct Entry {
+struct IndexEntry {
     name: Box<str>,
     dtype: u8,
     shape: Shape,
@@ -109,7 +109,7 @@ fn read_name(cursor: &mut Cursor<'_>, budget: &Budget) -> Result<Vec<u8>> {
     Ok(cursor.take(len.into(), "a tensor's name")?.to_vec())
 }
 
-fn read_entry(cursor: &mut Cursor<'_>, name: Box<str>, budget: &Budget) -> Result<Entry> {
+fn read_entry(cursor: &mut Cursor<'_>, name: Box<str>, budget: &Budget) -> Result<IndexEntry> {
     let dtype = cursor.u8("a tensor's type")?;
     let dimensions = cursor.u8("a tensor's rank")?;
     budget.charge(u64::from(dimensions).saturating_mul(8), "the tensor list")?;
@@ -119,11 +119,11 @@ fn read_entry(cursor: &mut Cursor<'_>, name: Box<str>, budget: &Budget) -> Resul
     }
     let offset = cursor.u64("a tensor's offset")?;
     let bytes = cursor.u64("a tensor's size")?;
-    Ok(Entry { name, dtype, shape, offset, bytes })
+    Ok(IndexEntry { name, dtype, shape, offset, bytes })
 }
 
-fn add(entry: Entry, place: &Span, catalog: &mut Catalog, seen: &mut Seen) {
-    let Entry { name, dtype, shape, offset, bytes } = entry;
+fn add(entry: IndexEntry, place: &Span, catalog: &mut Catalog, seen: &mut Seen) {
+    let IndexEntry { name, dtype, shape, offset, bytes } = entry;
     let (stored, problem) = match dtypes::resolve(dtype, &shape, bytes) {
         Resolved::Fits(stored) => {
             if bytes > 0 && !dtypes::is_canonical(dtype, stored.name(), place.old_types) {

@@ -25,7 +25,7 @@ use crate::text::escaped;
 use super::{checks, dtypes, index, metadata};
 
 /// What one listed tensor costs, a finding included.
-const RECORD: u64 = LISTED + (size_of::<Entry>() + size_of::<Finding>()) as u64;
+const RECORD: u64 = LISTED + (size_of::<IndexEntry>() + size_of::<Finding>()) as u64;
 
 /// Opens an `APR1` file.
 pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
@@ -87,7 +87,7 @@ pub(super) fn read(
 }
 
 #[derive(serde::Deserialize)]
-struct Entry {
+struct IndexEntry {
     name: String,
     dtype: Option<String>,
     shape: Option<Shape>,
@@ -110,7 +110,7 @@ impl<'de> Visitor<'de> for Rows<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while let Some(entry) = seq.next_element::<Entry>()? {
+        while let Some(entry) = seq.next_element::<IndexEntry>()? {
             let cost = RECORD.saturating_add((entry.name.len() as u64).saturating_mul(2));
             let charged = crate::charge_item(self.budget, cost, "the tensor list");
             metadata::keep(charged, self.failure)?;
@@ -120,7 +120,7 @@ impl<'de> Visitor<'de> for Rows<'_> {
     }
 }
 
-impl Entry {
+impl IndexEntry {
     fn list(self, data: u64, catalog: &mut Catalog) {
         let dtype = self.dtype.unwrap_or_default();
         let shape = self.shape.unwrap_or_else(|| Shape::from_slice(&[self.size]));

@@ -275,9 +275,10 @@ fn note_index(seen: &index::Seen, header: &Header, catalog: &mut Catalog) {
                  rejects such files",
             crate::text::escaped(name)
         );
-        match header.has_no_checksum() {
-            true => catalog.notes.push(message),
-            false => catalog.findings.push(Finding::general("unsorted", message)),
+        if header.has_no_checksum() {
+            catalog.notes.push(message)
+        } else {
+            catalog.findings.push(Finding::general("unsorted", message))
         }
     }
     if seen.cut_names > 0 {

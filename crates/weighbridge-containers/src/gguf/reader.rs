@@ -108,10 +108,10 @@ macro_rules! kinds {
     ($($kind:ident $name:literal $width:literal),*) => {
         /// The type of a metadata value.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Kind { $($kind),* }
+        pub(super) enum ValueType { $($kind),* }
 
         /// Every kind by its number: name and width in bytes, zero where that varies.
-        const KINDS: [(Kind, &str, u64); 13] = [$((Kind::$kind, $name, $width)),*];
+        const VALUE_TYPES: [(ValueType, &str, u64); 13] = [$((ValueType::$kind, $name, $width)),*];
     };
 }
 
@@ -120,12 +120,12 @@ kinds! {
     Bool "bool" 1, String "string" 0, Array "array" 0, U64 "u64" 8, I64 "i64" 8, F64 "f64" 8
 }
 
-impl Kind {
+impl ValueType {
     /// The next value's type.
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self> {
         let at = reader.cursor.position();
         let id = reader.cursor.u32("a value's type")?;
-        let row = usize::try_from(id).ok().and_then(|id| KINDS.get(id));
+        let row = usize::try_from(id).ok().and_then(|id| VALUE_TYPES.get(id));
         row.map(|row| row.0).ok_or_else(|| {
             Error::malformed(format!("unknown value type {id}; types are 0 to 12")).at(at)
         })
@@ -134,7 +134,7 @@ impl Kind {
     /// The kind of that name; `array[..]` is an array whatever is in it.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         let name = name.split('[').next()?;
-        KINDS.iter().find(|row| row.1 == name).map(|row| row.0)
+        VALUE_TYPES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
     /// Its number in files.
@@ -144,17 +144,17 @@ impl Kind {
 
     /// Its name in reports.
     pub(super) fn name(self) -> &'static str {
-        KINDS.iter().find(|row| row.0 == self).map_or("unknown", |row| row.1)
+        VALUE_TYPES.iter().find(|row| row.0 == self).map_or("unknown", |row| row.1)
     }
 
     /// Whether it is a whole number.
     pub(super) fn is_integer(self) -> bool {
-        use Kind::{I8, I16, I32, I64, U8, U16, U32, U64};
+        use ValueType::{I8, I16, I32, I64, U8, U16, U32, U64};
         matches!(self, U8 | I8 | U16 | I16 | U32 | I32 | U64 | I64)
     }
 
     /// Its width, where all values have the same.
     pub(super) fn width(self) -> Option<u64> {
-        KINDS.iter().find(|row| row.0 == self).map(|row| row.2).filter(|&width| width > 0)
+        VALUE_TYPES.iter().find(|row| row.0 == self).map(|row| row.2).filter(|&width| width > 0)
     }
 }

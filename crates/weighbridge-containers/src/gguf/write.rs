@@ -12,7 +12,7 @@ use crate::writing::{
     self, Entries, FileContext, Holds, Layout, MetadataValue, Planned, Writer, end_of,
 };
 
-use super::reader::{Kind, MAGIC};
+use super::reader::{MAGIC, ValueType};
 use super::{Gguf, tensors, types};
 
 /// ggml's buffer for a name, with the zero at its end.
@@ -178,7 +178,7 @@ fn header(tensors: &[Planned<'_>], places: &[u64], context: &FileContext<'_>) ->
         match entry {
             MetadataValue::Value(single) => value(&mut out, single),
             MetadataValue::Raw(bytes) => {
-                out.extend(Kind::Array.number().to_le_bytes());
+                out.extend(ValueType::Array.number().to_le_bytes());
                 out.extend_from_slice(bytes);
             }
         }
@@ -225,29 +225,29 @@ fn text(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
 }
 
 /// The kind a value has in a file; what GGUF has no kind for is written as JSON.
-fn kind(value: &Value) -> Kind {
+fn kind(value: &Value) -> ValueType {
     match value {
-        Value::Bool(_) => Kind::Bool,
-        Value::Unsigned(8, _) => Kind::U8,
-        Value::Unsigned(16, _) => Kind::U16,
-        Value::Unsigned(32, _) => Kind::U32,
-        Value::Unsigned(..) => Kind::U64,
-        Value::Signed(8, _) => Kind::I8,
-        Value::Signed(16, _) => Kind::I16,
-        Value::Signed(32, _) => Kind::I32,
-        Value::Signed(..) => Kind::I64,
-        Value::F32(_) => Kind::F32,
-        Value::F64(_) => Kind::F64,
-        Value::List(values) if is_array(values) => Kind::Array,
-        Value::Array(array) if array.len == 0 => Kind::Array,
-        _ => Kind::String,
+        Value::Bool(_) => ValueType::Bool,
+        Value::Unsigned(8, _) => ValueType::U8,
+        Value::Unsigned(16, _) => ValueType::U16,
+        Value::Unsigned(32, _) => ValueType::U32,
+        Value::Unsigned(..) => ValueType::U64,
+        Value::Signed(8, _) => ValueType::I8,
+        Value::Signed(16, _) => ValueType::I16,
+        Value::Signed(32, _) => ValueType::I32,
+        Value::Signed(..) => ValueType::I64,
+        Value::F32(_) => ValueType::F32,
+        Value::F64(_) => ValueType::F64,
+        Value::List(values) if is_array(values) => ValueType::Array,
+        Value::Array(array) if array.len == 0 => ValueType::Array,
+        _ => ValueType::String,
     }
 }
 
 /// Whether values can be written as one array: at least one, all of one kind, and none an array
 /// itself, since ggml has no nested arrays.
 fn is_array(values: &[Value]) -> bool {
-    let first = values.first().map(kind).filter(|kind| *kind != Kind::Array);
+    let first = values.first().map(kind).filter(|kind| *kind != ValueType::Array);
     first.is_some() && values.iter().all(|value| Some(kind(value)) == first)
 }
 
@@ -268,13 +268,13 @@ fn bare(out: &mut Vec<u8>, value: &Value) {
         Value::Text(string) => text(out, string.as_bytes()),
         Value::RawText(bytes) => text(out, bytes),
         Value::List(values) if is_array(values) => {
-            let element = values.first().map_or(Kind::String, kind);
+            let element = values.first().map_or(ValueType::String, kind);
             out.extend(element.number().to_le_bytes());
             out.extend((values.len() as u64).to_le_bytes());
             values.iter().for_each(|value| bare(out, value));
         }
         Value::Array(array) if array.len == 0 => {
-            let element = Kind::from_name(&array.element).unwrap_or(Kind::String);
+            let element = ValueType::from_name(&array.element).unwrap_or(ValueType::String);
             out.extend(element.number().to_le_bytes());
             out.extend(0u64.to_le_bytes());
         }

@@ -101,9 +101,10 @@ impl<'a> List<'a> {
             _ => "damaged-array",
         };
         self.catalog.findings.push(Finding::of(name, kind, error.message()));
-        match claims {
-            true => array::push(&mut self.catalog, unknown(name, error.message()), budget),
-            false => self.note_other(archive.name(member)),
+        if claims {
+            array::push(&mut self.catalog, unknown(name, error.message()), budget)
+        } else {
+            self.note_other(archive.name(member))
         }
     }
 

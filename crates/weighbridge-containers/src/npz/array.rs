@@ -32,9 +32,10 @@ pub(super) fn tensor(name: &str, header: &Header, storage: &Storage) -> Result<T
     let width = header.kind.stored.element().map_or(1, crate::dtype::DType::swap_width);
     let place = Place {
         run: crate::advanced(storage.run, header.len).ok_or_else(too_large)?,
-        order: match header.fortran && elements > 0 {
-            true => measured(&header.shape, true).ok_or_else(too_large)?.1,
-            false => Order::RowMajor,
+        order: if header.fortran && elements > 0 {
+            measured(&header.shape, true).ok_or_else(too_large)?.1
+        } else {
+            Order::RowMajor
         },
         swap: if header.kind.big_endian && width > 1 { Swap::Elements(width) } else { Swap::None },
     };

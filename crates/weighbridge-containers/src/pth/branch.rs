@@ -61,13 +61,14 @@ impl Reader<'_, '_> {
                 found.name = short;
             }
         }
-        self.catalog.notes.push(match left_out.is_empty() {
-            true => format!("all tensors are under `{name}`; names omit this prefix"),
-            false => format!(
+        self.catalog.notes.push(if left_out.is_empty() {
+            format!("all tensors are under `{name}`; names omit this prefix")
+        } else {
+            format!(
                 "training checkpoint: the model's tensors are under `{name}`, and names omit \
                      this prefix; not listed unless chosen as the root: {}",
                 left_out.join(", ")
-            ),
+            )
         });
         Ok(())
     }
@@ -190,9 +191,10 @@ fn no_branch(path: &str, rest: &str, children: &[(String, Id)]) -> Error {
         Some(before) if !before.is_empty() => format!("below `{}`", shortened(before, 60)),
         _ => "at the top level".to_owned(),
     };
-    let there = match names.is_empty() {
-        true => "nothing is named".to_owned(),
-        false => format!("there are {}", names.join(", ")),
+    let there = if names.is_empty() {
+        "nothing is named".to_owned()
+    } else {
+        format!("there are {}", names.join(", "))
     };
     Error::usage(format!("no branch `{}` in the file: {place} {there}", shortened(path, 80)))
 }

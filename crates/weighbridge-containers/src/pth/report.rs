@@ -124,13 +124,12 @@ impl<'a> Checkpoint<'a> {
             if !looked_into.insert(bytes.as_ptr() as usize) {
                 continue;
             }
-            let unpacked = match is_text && !bytes.is_ascii() {
-                true => {
-                    self.opening.budget.charge(bytes.len() as u64, "a nested pickle")?;
-                    let text = String::from_utf8_lossy(bytes);
-                    Some(text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect::<Vec<_>>())
-                }
-                false => None,
+            let unpacked = if is_text && !bytes.is_ascii() {
+                self.opening.budget.charge(bytes.len() as u64, "a nested pickle")?;
+                let text = String::from_utf8_lossy(bytes);
+                Some(text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect::<Vec<_>>())
+            } else {
+                None
             };
             self.inner(unpacked.as_deref().unwrap_or(bytes), depth)?;
         }

@@ -24,7 +24,7 @@ pub(super) fn parse(json: &[u8], data_start: u64, budget: &Budget) -> Result<Cat
             catalog.metadata = metadata(&mut json, budget)?;
         } else {
             charge(budget, name.len(), "the tensor list")?;
-            let entry = Entry::read(&mut json).map_err(|e| e.in_tensor(&name))?;
+            let entry = HeaderEntry::read(&mut json).map_err(|e| e.in_tensor(&name))?;
             // Up to four dimensions lie in the entry itself.
             let dimensions = entry.shape.as_ref().map_or(0, |shape| shape.len().saturating_sub(4));
             budget.charge((dimensions as u64).saturating_mul(32), "the tensor list")?;
@@ -63,13 +63,13 @@ fn metadata(json: &mut Json<'_>, budget: &Budget) -> Result<Metadata> {
 
 /// One tensor's entry.
 #[derive(Default)]
-struct Entry<'a> {
+struct HeaderEntry<'a> {
     dtype: Option<Cow<'a, str>>,
     shape: Option<Shape>,
     data_offsets: Option<(u64, u64)>,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> HeaderEntry<'a> {
     /// Reads an entry: quickly when it is spelled as every writer spells it, else as it comes.
     fn read(json: &mut Json<'a>) -> Result<Self> {
         if json.literally("{\"dtype\":") {

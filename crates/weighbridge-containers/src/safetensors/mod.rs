@@ -38,11 +38,13 @@ impl Container for Safetensors {
         let Some((len, rest)) = probe.head.split_first_chunk::<8>() else { return Recognition::No };
         let len = u64::from_le_bytes(*len);
         let opens = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-        match opens && (2..=MAX_HEADER).contains(&len) {
-            true => Recognition::Certain,
+        if opens && (2..=MAX_HEADER).contains(&len) {
+            Recognition::Certain
+        } else if probe.is_named_as(&files::FILES) {
             // A name is not enough, but it is worth an error about the header.
-            false if probe.is_named_as(&files::FILES) => Recognition::Likely,
-            false => Recognition::No,
+            Recognition::Likely
+        } else {
+            Recognition::No
         }
     }
 

@@ -73,9 +73,10 @@ impl Writer {
 
     fn add_entry(&mut self, name: &str, [comp, size]: [u32; 2], how: How) {
         let numbers = [comp + how.lie, size + how.lie, self.bytes.len() as u32];
-        let (numbers, extra) = match how.zip64 {
-            true => ([u32::MAX; 3], wide(&[numbers[1], numbers[0], numbers[2]])),
-            false => (numbers, Vec::new()),
+        let (numbers, extra) = if how.zip64 {
+            ([u32::MAX; 3], wide(&[numbers[1], numbers[0], numbers[2]]))
+        } else {
+            (numbers, Vec::new())
         };
         let out = &mut self.directory;
         out.extend(b"PK\x01\x02\x14\0\x14\0");
