@@ -75,9 +75,10 @@ impl Inflater {
         if self.member.crc.is_some() {
             self.sum.update(out);
         }
-        match !out.is_empty() && self.is_at_end() {
-            true => self.check_end(input).and_then(|()| self.check_sum(input)),
-            false => Ok(()),
+        if !out.is_empty() && self.is_at_end() {
+            self.check_end(input).and_then(|()| self.check_sum(input))
+        } else {
+            Ok(())
         }
     }
 
@@ -152,9 +153,10 @@ impl Inflater {
 
 /// An error if a range lies outside of what the archive says is in a member.
 pub fn check_range(member: &Member, offset: u64, len: usize) -> Result<()> {
-    match offset.checked_add(len as u64).is_some_and(|end| end <= member.size) {
-        true => Ok(()),
-        false => Err(damaged(member, "the requested range is outside the stated size")),
+    if offset.checked_add(len as u64).is_some_and(|end| end <= member.size) {
+        Ok(())
+    } else {
+        Err(damaged(member, "the requested range is outside the stated size"))
     }
 }
 

@@ -174,9 +174,10 @@ impl Editor<'_> {
         let mut text = String::new();
         for (key, value) in self.change.added {
             let comma = if last.is_some() { "," } else { "" };
-            let value = match space.contains('\n') {
-                true => format!("{value:#}").replace('\n', &space),
-                false => value.to_string(),
+            let value = if space.contains('\n') {
+                format!("{value:#}").replace('\n', &space)
+            } else {
+                value.to_string()
             };
             text.push_str(&format!("{comma}{space}{}: {value}", Json::from(*key)));
             last = last.or(Some(object.at.start + 1));

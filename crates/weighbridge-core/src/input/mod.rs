@@ -289,9 +289,10 @@ impl Input {
     /// An error if the input is known to end before the end of some bytes.
     fn check_end(&self, offset: u64, len: usize) -> Result<()> {
         let end = offset.checked_add(len as u64);
-        match self.0.len.is_some_and(|all| end.is_none_or(|end| end > all)) {
-            true => Err(self.too_short(offset, len)),
-            false => Ok(()),
+        if self.0.len.is_some_and(|all| end.is_none_or(|end| end > all)) {
+            Err(self.too_short(offset, len))
+        } else {
+            Ok(())
         }
     }
 

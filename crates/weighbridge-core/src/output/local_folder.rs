@@ -12,19 +12,19 @@ use crate::crc::FileChecksum;
 use crate::error::{Error, Result};
 use crate::stop::lock;
 
-/// What to do with what an interrupted run has left.
+/// What to do with the leftovers of an interrupted run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Leftover {
-    /// Leave it, and stop.
+    /// Keep them and stop with an error.
     #[default]
     Refuse,
-    /// Keep the files that are finished, and write the others.
+    /// Keep the finished files and write the others.
     Resume,
-    /// Discard it.
+    /// Delete them and start over.
     Discard,
 }
 
-/// A directory on disk, which has its name only when all of its files are complete.
+/// A directory on disk, which gets its name only when all of its files are complete.
 pub struct LocalFolder {
     target: PathBuf,
     leftover: Leftover,
@@ -36,15 +36,15 @@ pub struct LocalFolder {
 }
 
 impl LocalFolder {
-    /// The directory at that path. If wanted, one that is already there is replaced once the new
-    /// one is complete.
+    /// Creates a destination for the directory at this path. With `replace`, an existing directory
+    /// is replaced once the new one is complete.
     #[must_use]
     pub fn new(target: &Path, leftover: Leftover, replace: bool) -> Self {
         let (partial, files) = (OnceLock::new(), Mutex::default());
         Self { target: target.to_owned(), leftover, replace, made_by: "", partial, files }
     }
 
-    /// Says in the marker which verb made it.
+    /// Sets the command recorded in the marker file.
     #[must_use]
     pub fn made_by(mut self, verb: &'static str) -> Self {
         self.made_by = verb;

@@ -14,7 +14,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The finished files.
+    /// Returns the finished files.
     #[must_use]
     pub fn into_files(self) -> BTreeMap<String, Vec<u8>> {
         self.files.into_inner().unwrap_or_else(PoisonError::into_inner)

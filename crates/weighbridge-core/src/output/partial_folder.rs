@@ -20,7 +20,7 @@ use super::local_folder::Leftover;
 use super::lock::Lock;
 use super::marker::{self, Files, Marker, listed};
 use super::partial_file::{PARTIAL, refuse_existing};
-use super::stamp::{self, Found, STAMP};
+use super::stamp::{self, PartialState, STAMP};
 use super::{FoundFile, beside, refuse_foreign};
 use crate::error::{Error, Remedy, Result};
 use crate::stop::lock;
@@ -60,28 +60,28 @@ impl PartialFolder {
         let (partial, removed) = (beside(target, PARTIAL), Mutex::default());
         let finished = Finished::new(partial.join(STAMP));
         let plan = crc32fast::hash(stamp.as_bytes());
-        match (Found::at(&partial), leftover) {
-            (Found::Nothing, _) => start(&partial, stamp)?,
-            (Found::Empty, _) => stamp::write(&partial, stamp)?,
-            (Found::Ours(left), Leftover::Discard) => {
+        match (PartialState::at(&partial), leftover) {
+            (PartialState::Nothing, _) => start(&partial, stamp)?,
+            (PartialState::Empty, _) => stamp::write(&partial, stamp)?,
+            (PartialState::Ours(left), Leftover::Discard) => {
                 refuse_others(&left.foreign(&partial)?, &partial)?;
                 let failed = |e| Error::io(e, "cannot remove").in_file(&partial);
                 fs::remove_dir_all(&partial).map_err(failed)?;
                 start(&partial, stamp)?;
             }
-            (Found::Complete(_), Leftover::Discard) => {
+            (PartialState::Complete(_), Leftover::Discard) => {
                 refuse_foreign(&partial)?;
                 marker::remove(&partial);
                 start(&partial, stamp)?;
             }
-            (Found::Ours(left), Leftover::Resume) if left.stamp == stamp => {
+            (PartialState::Ours(left), Leftover::Resume) if left.stamp == stamp => {
                 refuse_others(&left.foreign(&partial)?, &partial)?;
                 finished.go_on(&left.lines)?;
                 stamp::remove_unfinished(&partial, &finished.begun());
             }
-            (Found::Complete(marker), Leftover::Resume) if marker.plan == Some(plan) => {
+            (PartialState::Complete(marker), Leftover::Resume) if marker.plan == Some(plan) => {
                 stamp::restore(&partial, stamp, &marker)?;
-                if let Found::Ours(left) = Found::at(&partial) {
+                if let PartialState::Ours(left) = PartialState::at(&partial) {
                     refuse_others(&left.foreign(&partial)?, &partial)?;
                     finished.read(&left.lines);
                 }
@@ -159,9 +159,10 @@ impl PartialFolder {
             let is_link = old.symlink_metadata().is_ok_and(|about| about.is_symlink());
             // What a link leads to is not ours to remove; a link that this run did not replace
             // may be anybody's.
-            let removed = match is_link {
-                true => old == own && fs::remove_file(&old).is_ok(),
-                false => marker::remove(&old),
+            let removed = if is_link {
+                old == own && fs::remove_file(&old).is_ok()
+            } else {
+                marker::remove(&old)
             };
             match (removed, old == own) {
                 (true, true) => {}
@@ -206,14 +207,14 @@ fn refuse_others(names: &[String], partial: &Path) -> Result<()> {
 }
 
 /// Why this run does not go on with what was found.
-fn refused(found: &Found, leftover: Leftover, target: &Path, partial: &Path) -> Error {
+fn refused(found: &PartialState, leftover: Leftover, target: &Path, partial: &Path) -> Error {
     let (problem, hint, remedies): (_, Option<&str>, &[Remedy]) = match (found, leftover) {
-        (Found::Ours(_) | Found::Complete(_), Leftover::Resume) => (
+        (PartialState::Ours(_) | PartialState::Complete(_), Leftover::Resume) => (
             "belongs to another conversion: the options, sources or version differ",
             None,
             &[Remedy::DiscardUnfinished],
         ),
-        (Found::Ours(_) | Found::Complete(_), _) => (
+        (PartialState::Ours(_) | PartialState::Complete(_), _) => (
             "is left over from an unfinished conversion",
             None,
             &[Remedy::Resume, Remedy::DiscardUnfinished],
