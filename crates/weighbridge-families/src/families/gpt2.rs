@@ -47,7 +47,7 @@ const ROWS: &[Row] = &[
     ("lm_head", &["output"], Embedding),
 ];
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     ("block_count", Count, Needed(LAYERS)),
     ("context_length", Count, Needed(&["n_ctx", "n_positions"])),
     ("embedding_length", Count, Needed(&["n_embd"])),

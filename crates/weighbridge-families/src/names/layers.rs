@@ -59,14 +59,14 @@ struct Expected<'a> {
     /// In every layer.
     norms: Vec<String>,
     /// What the feed-forward parts (`true`) of layers of a kind have together, and the rest of them.
-    parts: BTreeMap<(bool, Kind), BTreeSet<&'a str>>,
+    parts: BTreeMap<(bool, LayerKind), BTreeSet<&'a str>>,
 }
 
 /// Layers of one kind have the same tensors: those with experts, and those that predict further
 /// tokens, have others.
-type Kind = (bool, bool);
+type LayerKind = (bool, bool);
 
-fn kind_of(kinds: &BTreeSet<String>) -> Kind {
+fn kind_of(kinds: &BTreeSet<String>) -> LayerKind {
     let has = |part: &str| kinds.iter().any(|kind| kind.contains(part));
     (has("_exps."), has(".nextn."))
 }
@@ -100,14 +100,16 @@ impl<'a> Expected<'a> {
         let others = [(false, (false, kind.1)), (true, kind)].map(|part| self.parts.get(&part));
         let others = others.into_iter().flatten().flatten().map(|name| (*name).to_owned());
         let has = |part: &str| kinds.iter().any(|kind| kind.contains(part));
-        let feed_forward: &[&str] = match has("_exps.") {
-            true => &["ffn_down_exps", "ffn_gate_exps", "ffn_up_exps", "ffn_gate_inp"],
-            false => &["ffn_down", "ffn_up"],
+        let feed_forward: &[&str] = if has("_exps.") {
+            &["ffn_down_exps", "ffn_gate_exps", "ffn_up_exps", "ffn_gate_inp"]
+        } else {
+            &["ffn_down", "ffn_up"]
         };
         // Queries, keys and values are one tensor, or three, or made in DeepSeek's way.
-        let attention: &[&str] = match has(".attn_qkv.") || has(".attn_kv_a_mqa.") {
-            true => &[],
-            false => &["attn_q", "attn_k", "attn_v"],
+        let attention: &[&str] = if has(".attn_qkv.") || has(".attn_kv_a_mqa.") {
+            &[]
+        } else {
+            &["attn_q", "attn_k", "attn_v"]
         };
         let needed = [&["attn_output"], feed_forward, attention].concat();
         let needed = needed.into_iter().map(|name| format!("blk.#.{name}.weight"));

@@ -56,7 +56,7 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     tokens.write(files, entries)
 }
 
-/// The same for Phi-3, which takes added tokens as they are and from one more file.
+/// Writes Phi-3's tokenizer, which takes added tokens unchanged and from one more file.
 pub(super) fn write_phi3(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let mut tokens = Tokens::read(files)?;
     let by_id = files.tokens_by_id()?.into_iter();
@@ -69,10 +69,8 @@ pub(super) fn write_phi3(files: &Files<'_>, entries: &mut Entries) -> Result<()>
         let text = content(token, file)?;
         let count = tokens.0.len();
         let Some(place) = tokens.place(id) else { return Err(beyond(&text, id, count)) };
-        let kind = match token["special"] == true {
-            true => TokenType::Control,
-            false => TokenType::UserDefined,
-        };
+        let kind =
+            if token["special"] == true { TokenType::Control } else { TokenType::UserDefined };
         *place = Piece { text, score: ADDED, kind };
     }
     tokens.write(files, entries)
@@ -152,9 +150,10 @@ pub(super) fn pieces(bytes: &[u8]) -> Result<Vec<Piece>> {
         }
         found.push(Piece { text: text.to_owned(), score, kind });
     }
-    match unknown {
-        true => Ok(found),
-        false => Err(Error::malformed("there is no unknown piece").at(bytes.len() as u64)),
+    if unknown {
+        Ok(found)
+    } else {
+        Err(Error::malformed("there is no unknown piece").at(bytes.len() as u64))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::families::of_config;
 use crate::testing;
 use crate::tokenizer::back::{Written, files};
-use crate::tokenizer::{Kind, Repository, entries};
+use crate::tokenizer::{Repository, TokenizerKind, entries};
 
 /// Entries by key.
 type Entries = BTreeMap<String, Value>;
@@ -67,7 +67,7 @@ fn written(entries: &Entries) -> Result<Written> {
 /// have to be found in the files.
 fn read_back(
     written: &Written,
-    (kind, pre): (Kind, Option<&str>),
+    (kind, pre): (TokenizerKind, Option<&str>),
     config: &Json,
     count: usize,
 ) -> Result<Entries> {
@@ -88,7 +88,12 @@ fn read_back(
     Ok(entries(&repository, kind, pre)?.into_iter().collect())
 }
 
-fn check(name: &str, before: &Entries, kind: (Kind, Option<&str>), config: &Json) -> Vec<String> {
+fn check(
+    name: &str,
+    before: &Entries,
+    kind: (TokenizerKind, Option<&str>),
+    config: &Json,
+) -> Vec<String> {
     let count = match &before["tokenizer.ggml.tokens"] {
         Value::List(tokens) => tokens.len(),
         other => panic!("{other:?}"),

@@ -50,11 +50,10 @@ pub(super) fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
     let falls_back = !known.is_byte_level;
     let unknown = special.id("unk").filter(|_| falls_back);
     let model = document::pairs(&tokens, unknown, falls_back, known.ignores_merges);
-    let decoder = match known.is_byte_level {
-        true => {
-            json!({ "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true })
-        }
-        false => falling_back(false),
+    let decoder = if known.is_byte_level {
+        json!({ "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true })
+    } else {
+        falling_back(false)
     };
     let document = Document {
         normalizer: normalizer(metadata, known.normalizer)?,

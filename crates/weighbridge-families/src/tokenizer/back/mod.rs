@@ -29,11 +29,11 @@ use metadata::{Metadata, needed};
 use special::{Assumed, Special};
 use tokens::{Token, Tokens};
 
-/// Files of a repository.
+/// The tokenizer files of a repository.
 pub struct Written {
     /// Their names and contents.
     pub files: Vec<(String, Vec<u8>)>,
-    /// What the metadata says and these files do not, and what was decided without being told.
+    /// Metadata that these files cannot express, and assumptions made.
     pub not_carried: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ struct Made {
     not_carried: Vec<String>,
 }
 
-/// The files of the tokenizer that these metadata describe.
+/// Derives the tokenizer files from metadata.
 pub fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written> {
     let metadata = Metadata(metadata);
     const KEY: &str = "tokenizer.ggml.model";

@@ -46,12 +46,11 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
 
 fn parts(tokens: &Tokens, special: &Special, begins: bool) -> Document {
     let spaces = json!({ "type": "Replace", "pattern": { "String": " " }, "content": "▁" });
-    let normalizer = match begins {
-        true => {
-            let first = json!({ "type": "Prepend", "prepend": "▁" });
-            json!({ "type": "Sequence", "normalizers": [first, spaces] })
-        }
-        false => spaces,
+    let normalizer = if begins {
+        let first = json!({ "type": "Prepend", "prepend": "▁" });
+        json!({ "type": "Sequence", "normalizers": [first, spaces] })
+    } else {
+        spaces
     };
     // What is no piece becomes bytes, if there are tokens for them.
     let falls_back = tokens.0.iter().any(|token| token.kind == TokenType::Byte);

@@ -116,10 +116,7 @@ impl Tokens {
         let all = self.end();
         let is_own = |token: &Token| !token.is_nobody && !token.is_added;
         let is_gapless = self.0.iter().take(all).all(|token| !token.is_nobody);
-        match is_gapless {
-            true => self.0.iter().rposition(is_own).map_or(0, |last| last + 1),
-            false => all,
-        }
+        if is_gapless { self.0.iter().rposition(is_own).map_or(0, |last| last + 1) } else { all }
     }
 }
 

@@ -83,12 +83,13 @@ fn normalizer(metadata: &Metadata<'_>, prefix: bool, fewer_spaces: bool) -> Resu
 
 /// Words, each with a mark before it. Where spaces are made fewer, those at the ends are none.
 fn pre_tokenizer(prefix: bool, fewer_spaces: bool) -> Json {
-    match prefix && fewer_spaces {
-        true => json!({
+    if prefix && fewer_spaces {
+        json!({
             "type": "Sequence",
             "pretokenizers": [{ "type": "WhitespaceSplit" }, marks(prefix)],
-        }),
-        false => marks(prefix),
+        })
+    } else {
+        marks(prefix)
     }
 }
 
