@@ -150,8 +150,8 @@ mod tests {
             ("|O", "|O", None, "pickle"),
             ("|V12", "|V12", Some(12), "record"),
             ("<U9999999999999999999", "<U9999999999999999999", None, "text"),
-            ("", "", None, "not known"),
-            ("é", "é", None, "not known"),
+            ("", "", None, "unsupported numpy type"),
+            ("é", "é", None, "unsupported numpy type"),
         ];
         for (descr, name, bytes, reason) in cases {
             let kind = simple(descr);

@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(catalog.metadata.get("k").and_then(Value::as_str), Some("v"));
         assert_eq!(catalog.declared_len, Some(8 + ok.len() as u64 + 8));
         let cases = [
-            (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#, "takes 8 bytes"),
+            (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#, "needs 8 bytes"),
             (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}"#, "leaves a gap"),
             (
                 r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#,
@@ -231,9 +231,9 @@ mod tests {
             ),
             (
                 r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#,
-                "occurs twice",
+                "lists this name twice",
             ),
-            (r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}}"#, "run backwards"),
+            (r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}}"#, "in reverse order"),
             (
                 r#"{"a":{"dtype":"F4","shape":[1],"data_offsets":[0,1]}}"#,
                 "does not fill whole bytes",

@@ -313,7 +313,7 @@ fn overlapping_members_are_not_read() {
     writer.bytes = body;
     let input = Input::from_bytes(writer.finish(false, b""), "bytes");
     let mut archive = Archive::open(&input, &budget()).unwrap();
-    assert!(archive.members().iter().all(|m| m.refusal().is_some_and(|r| r.contains("shares"))));
+    assert!(archive.members().iter().all(|m| m.refusal().is_some_and(|r| r.contains("overlaps"))));
     let mut catalog = Catalog::default();
     archive.report(&mut catalog);
     let kinds: Vec<_> = catalog.findings.iter().map(|finding| finding.kind).collect();

@@ -164,10 +164,10 @@ mod tests {
             assert_eq!(lock.notes().len(), usize::from(is_removed), "{named}");
         }
         std::fs::write(at("out.weigh-lock"), "somebody's own").unwrap();
-        assert!(Lock::take(&at("out")).err().unwrap().to_string().contains("in the way"));
+        assert!(Lock::take(&at("out")).err().unwrap().to_string().contains("blocks the lock file"));
         assert_eq!(std::fs::read(at("out.weigh-lock")).unwrap(), b"somebody's own");
         std::fs::remove_file(at("out.weigh-lock")).unwrap();
         std::fs::create_dir(at("out.weigh-lock")).unwrap();
-        assert!(Lock::take(&at("out")).err().unwrap().to_string().contains("in the way"));
+        assert!(Lock::take(&at("out")).err().unwrap().to_string().contains("blocks the lock file"));
     }
 }

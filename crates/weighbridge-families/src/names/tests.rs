@@ -203,7 +203,7 @@ fn an_unknown_family_is_named() {
     let b = side(&[("token_embd.weight", &[8, 8])], &[]);
     let found = pair(&a, &b, &Rules::default());
     assert!(
-        found.pairs.is_empty() && found.notes[0].contains("`rwkv7` is not known"),
+        found.pairs.is_empty() && found.notes[0].contains("`rwkv7` is unknown"),
         "{:?}",
         found.notes
     );
@@ -219,7 +219,7 @@ fn a_family_that_goes_by_the_name_of_another_is_not_that_one() {
     b.metadata.push(("general.architecture", &architecture));
     for (a, b) in [(&a, &b), (&b, &a)] {
         let found = pair(a, b, &Rules::default());
-        assert!(found.pairs.is_empty() && found.notes[0].contains("`glm4v_text` is not known"));
+        assert!(found.pairs.is_empty() && found.notes[0].contains("`glm4v_text` is unknown"));
     }
     assert_eq!(
         pair(&side(&[("model.embed_tokens.weight", &[8, 8])], &[]), &b, &Rules::default())
