@@ -230,7 +230,7 @@ fn a_file_that_becomes_shorter_does_not_end_inspect() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{:?}", output.status);
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("the file became shorter while it was read"), "{}", &said[1 << 20..]);
+    assert!(said.contains("the file shrank while being read"), "{}", &said[1 << 20..]);
 }
 
 fn more_shards_than_open_files_are_read() {

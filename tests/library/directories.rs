@@ -194,7 +194,7 @@ fn a_directory_is_replaced_only_by_force_and_only_when_complete() {
     let options = ConvertOptions::new(&target).max_shard_size(60_000);
     ops::convert(&model, &options.clone().dtype(OutputType::F32)).unwrap();
     let before = contents(&target);
-    assert!(ops::convert(&model, &options).unwrap_err().to_string().contains("exists already"));
+    assert!(ops::convert(&model, &options).unwrap_err().to_string().contains("already exists"));
     interrupt(&model, &options.clone().force(true), 100_000);
     assert_eq!(names_in(place.path()), ["out", "out.weigh-partial"]);
     assert!(contents(&target) == before, "what was there is still there");

@@ -70,7 +70,7 @@ fn llama_heads_are_permuted_and_rotary_factors_explained() {
     let [(Which::B, index, words)] = &found.explained[..] else { panic!("{:?}", found.explained) };
     assert_eq!(gguf.shapes[*index].0, "rope_freqs.weight");
     assert!(words.contains("rotary"), "{words}");
-    assert_eq!(found.notes, ["names of A are Hugging Face's, of B GGUF's (family llama)"]);
+    assert_eq!(found.notes, ["A has Hugging Face names, B has GGUF names (family llama)"]);
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn check_findings(name: &str, source: &Source, expect: &Json, faults: &mut Vec<S
         faults.push(format!("{name}: unsafe is {:?}", catalog.unsafe_to_read));
     }
     let wrapper = expect["wrapper"].as_str();
-    let noted = catalog.notes.iter().any(|n| n.contains("which is left off their names"));
+    let noted = catalog.notes.iter().any(|n| n.contains("names omit this prefix"));
     if wrapper.is_some() != noted {
         faults.push(format!("{name}: wrapper {wrapper:?}, notes {:?}", catalog.notes));
     }

@@ -1,58 +1,58 @@
-//! How the files of a format are named, which of them belong together, and what comes first in a
+//! File name conventions of a format: names, shards that belong together, and precedence in a
 //! directory.
 //!
-//! Each format states this once, in its folder. Finding a model, naming a file that is not one, and
-//! every list of formats in a message are derived from it.
+//! Each format states them once, in its folder. Finding a model, explaining other files, and every
+//! list of formats in a message use them.
 //!
-//! Stems (names without their extension) are matched by patterns: `*` at an end stands for
-//! anything, `#` at the end for a number.
+//! Patterns match stems (names without extension): `*` at either end matches anything, `#` at the
+//! end matches a number.
 
-/// What a format says about its files.
+/// The file conventions of a format.
 #[derive(Debug)]
 pub struct Conventions {
     /// The name of the format in reports; if it can be written, the extension of its files too.
     pub name: &'static str,
-    /// What people call the format.
+    /// The display name of the format.
     pub label: &'static str,
-    /// What a file is that has one of the extensions, and how it begins: finishes "its name
+    /// A description of a file with one of the extensions and its first bytes. Completes "its name
     /// promises ..".
     pub promise: &'static str,
-    /// What its files begin with, as far as that is fixed.
+    /// The magic bytes of its files, if fixed.
     pub magic: &'static [Magic],
     /// The extensions of its files.
     pub extensions: &'static [Extension],
-    /// Where the header of a file lies.
+    /// The position of the header in a file.
     pub header: Header,
-    /// Where the format stands among those that a directory holds; the lowest is taken.
+    /// The precedence among formats in one directory; the lowest wins.
     pub preference: u8,
     /// Whether an `*.index.json` may say which file holds which tensor.
     pub indexed: bool,
     /// Whether each file, or each numbered series, is a model of its own.
     pub independent: bool,
-    /// Whether one file of a numbered series, given by name, stands for the whole series.
+    /// Whether naming one shard of a numbered series opens the whole series.
     pub any_part_is_whole: bool,
     /// Stems of files that are one model together.
     pub together: &'static [&'static str],
-    /// Which stems come first, best first; those on one line are equal.
+    /// Preferred stems, best first; stems in one slice are equal.
     pub stems: &'static [&'static [&'static str]],
-    /// Stems of files that are no weights although they have the extension.
+    /// Stems of files that have the extension but are not weights.
     pub not_weights: &'static [&'static [&'static str]],
     /// Stems of files that accompany a model, and what those files are.
     pub companions: &'static [(&'static str, &'static str)],
-    /// Files that are easily taken for this format.
+    /// Files that are easily mistaken for this format.
     pub look_alikes: &'static [Signature],
 }
 
-/// Where the header of a file lies, for whoever fetches it over a network.
+/// The position of the header in a file, for prefetching over a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
-    /// It begins the file; so many bytes hold most headers.
+    /// At the start of the file; this many bytes cover most headers.
     First(u64),
-    /// It ends the file.
+    /// At the end of the file; this many bytes cover most headers.
     Last(u64),
 }
 
-/// More than most headers have, and not much more.
+/// A prefetch size slightly above most headers.
 pub const USUAL_HEADER: u64 = 128 << 10;
 
 impl Conventions {
@@ -76,28 +76,28 @@ impl Conventions {
         look_alikes: &[],
     };
 
-    /// Its extension of that name, in any letter case.
+    /// Returns its extension with this name, ignoring case.
     pub fn extension(&self, name: &str) -> Option<&'static Extension> {
         self.extensions.iter().find(|extension| extension.name.eq_ignore_ascii_case(name))
     }
 
-    /// Whether files of this format can begin so.
+    /// Returns whether files of this format can start with these bytes.
     pub fn can_begin(&self, head: &[u8]) -> bool {
         self.magic.iter().any(|magic| magic.fits(head))
     }
 
-    /// How early a stem comes in a directory; 0 is first.
+    /// Returns the precedence of a stem in a directory; 0 is first.
     pub fn stem_rank(&self, stem: &str) -> usize {
         let fits = |patterns: &&[&str]| any_fits(patterns, stem);
         self.stems.iter().position(fits).unwrap_or(self.stems.len())
     }
 
-    /// Whether a file of that stem is no weights, although it has the extension.
+    /// Returns whether a file with this stem and the extension is not weights.
     pub fn is_not_weights(&self, stem: &str) -> bool {
         self.not_weights.iter().any(|patterns| any_fits(patterns, stem))
     }
 
-    /// Whether a stem is one of those that come first.
+    /// Returns whether a stem is one of the preferred ones.
     pub fn knows_beginning(&self, stem: &str) -> bool {
         let begins = |pattern: &&str| stem.starts_with(pattern.trim_end_matches('*'));
         self.stems.iter().copied().flatten().any(begins)
@@ -109,7 +109,7 @@ impl Conventions {
 pub struct Extension {
     /// In lower case, without the dot.
     pub name: &'static str,
-    /// When the configs beside such a file are read.
+    /// When the configs next to such a file are read.
     pub configs: Configs,
     /// Whether files of a directory are taken for weights by it.
     pub listed: bool,
@@ -137,12 +137,12 @@ impl Extension {
     }
 }
 
-/// When the configs beside a file are read.
+/// When the configs next to a file are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Configs {
-    /// Never: the file says all about itself, a config beside it belongs to something else.
+    /// Never: the file is self-describing, and a config next to it belongs to another model.
     Never,
-    /// Once a tensor was found that could be the packed form of something.
+    /// Only if a tensor may be in packed form.
     IfPacked,
     /// Always.
     Always,
@@ -169,14 +169,14 @@ impl Magic {
     }
 }
 
-/// A kind of file that cannot be read, known by some of its first bytes.
+/// An unsupported kind of file, recognised by some of its first bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     /// The bytes.
     pub magic: Magic,
     /// What the file is: finishes "this is ..".
     pub what: &'static str,
-    /// The way out.
+    /// Advice for the user.
     pub hint: fn() -> String,
     /// Whether a format that can be read may begin like this too, so that all of them are asked
     /// first.

@@ -1,8 +1,8 @@
-//! From files to stored tensors, one folder a format.
+//! File formats, one folder each.
 //!
-//! A container recognises its files by their content and turns a header into a
-//! [`Catalog`]. It never interprets values and knows nothing of schemes. To add a format: its
-//! folder, one `mod` line and one line in [`CONTAINERS`].
+//! A container recognises its files by content and turns a header into a [`Catalog`]. It never
+//! interprets values and does not depend on schemes. To add a format, add its folder, one `mod`
+//! line and one line in [`CONTAINERS`].
 #![warn(clippy::unwrap_used, clippy::indexing_slicing)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
@@ -36,37 +36,37 @@ pub use table::{
 };
 use writing::Writer;
 
-/// Every format that can be read, in the order they are asked. Detection is by content, so the
-/// order only matters between formats that both answer [`Recognition::Likely`].
+/// Every readable format, in detection order. Detection is by content, so the order only matters
+/// between formats that both return [`Recognition::Likely`].
 pub static CONTAINERS: &[&dyn Container] =
     &[&apr::Apr, &gguf::Gguf, &npz::Npz, &npz::Npy, &pth::Pth, &safetensors::Safetensors];
 
-/// Every format that can be written. A new one is a line here.
+/// Every writable format.
 pub static WRITERS: &[&dyn Writer] =
     &[&safetensors::Safetensors, &gguf::Gguf, &npz::Npz, &npz::Npy];
 
-/// The writer of a format, by the format's name or by a file's extension.
+/// Returns the writer for a format name or a file extension.
 pub fn writer(name: &str) -> Option<&'static dyn Writer> {
     WRITERS.iter().copied().find(|writer| writer.format().eq_ignore_ascii_case(name))
 }
 
-/// The writer of an output whose name does not say in which format it is.
+/// Returns the default writer, for an output name without a known extension.
 pub fn usual_writer() -> &'static dyn Writer {
     &safetensors::Safetensors
 }
 
-/// How sure a container is that a file is its own.
+/// The confidence that a file has a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Recognition {
-    /// It is something else.
+    /// Not this format.
     No,
-    /// It might be; the extension decides.
+    /// Possibly this format; the extension decides.
     Likely,
-    /// It is, whatever the file is called.
+    /// Certainly this format, regardless of its name.
     Certain,
 }
 
-/// What a container may look at to recognise a file.
+/// The part of a file that a container may inspect to recognise it.
 pub struct Probe<'a> {
     /// The first bytes, up to [`PROBE_BYTES`].
     pub head: &'a [u8],
@@ -75,51 +75,51 @@ pub struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// Whether the file has an extension of these, in any letter case.
+    /// Returns whether the file has one of these extensions, ignoring case.
     pub fn is_named_as(&self, conventions: &Conventions) -> bool {
         let extension = self.input.name().extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|extension| conventions.extension(extension).is_some())
     }
 }
 
-/// How many bytes of a file's start a [`Probe`] holds.
+/// The number of leading bytes in a [`Probe`].
 pub const PROBE_BYTES: usize = 4096;
 
 /// The options of an open.
 pub struct Opening<'a> {
-    /// What the open may cost.
+    /// The remaining budget of this open.
     pub budget: &'a Budget,
-    /// The name for a tensor that has none: the file's stem.
+    /// The name for an unnamed tensor: the file's stem.
     pub stem: &'a str,
     /// One branch of a nested checkpoint.
     pub root: Option<&'a str>,
-    /// Refuse pickles that name anything outside the known set.
+    /// Whether to reject pickles that name unknown classes or functions.
     pub strict_pickle: bool,
 }
 
 /// A file format.
 pub trait Container: FormatRules {
-    /// Its name in reports.
+    /// Returns its name in reports.
     fn name(&self) -> &'static str {
         self.conventions().name
     }
 
-    /// How its files are named, found and told apart.
+    /// Returns how its files are named, found and distinguished.
     fn conventions(&self) -> &'static Conventions;
 
-    /// Whether this is such a file. Must be cheap and must not fail on anything.
+    /// Returns whether a file has this format. Must be cheap and never fail.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition;
 
     /// Reads the header.
     fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog>;
 }
 
-/// What a source needs to know of a container.
+/// Returns the parts of a container that a source needs.
 pub fn format_of(container: &'static dyn Container) -> Format {
     Format { name: container.name(), rules: container }
 }
 
-/// The container a file belongs to, by content, and how sure it is; the extension breaks a tie.
+/// Returns the container of a file by content, with its confidence; the extension breaks ties.
 pub fn recognize(input: &Input) -> Result<Option<(&'static dyn Container, Recognition)>> {
     let head = input.head(PROBE_BYTES)?;
     let probe = Probe { head: &head, input };
@@ -148,17 +148,17 @@ fn charge_item(budget: &Budget, bytes: u64, what: &str) -> Result<()> {
     budget.charge(bytes, what)
 }
 
-/// The names that were there before.
+/// Returns the names that occurred before.
 fn repeated<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
     let hasher = foldhash::fast::RandomState::default();
     let mut seen = HashSet::with_capacity_and_hasher(names.len(), hasher);
     names.filter(move |name| !seen.insert(*name))
 }
 
-/// Refuses two tensors of one name.
+/// Returns an error if two tensors have the same name.
 fn refuse_duplicates(catalog: &Catalog) -> Result<()> {
     match repeated(catalog.tensors.iter().map(|tensor| &*tensor.name)).next() {
-        Some(name) => Err(Error::malformed("the name occurs twice in the header").in_tensor(name)),
+        Some(name) => Err(Error::malformed("the header lists this name twice").in_tensor(name)),
         None => Ok(()),
     }
 }
@@ -171,8 +171,8 @@ fn start_of(tensor: &TensorInfo) -> Option<u64> {
     }
 }
 
-/// Lists the tensors whose bytes lie beyond the end of a file that was cut short, after one line
-/// about all of them if there are several.
+/// Reports the tensors that extend past the end of a truncated file, after a summary if there are
+/// several.
 fn note_truncation(catalog: &mut Catalog, len: u64) {
     let first = catalog.findings.len();
     let (mut whole, mut last) = (0u64, len);
@@ -184,7 +184,8 @@ fn note_truncation(catalog: &mut Catalog, len: u64) {
             whole = whole.saturating_add(u64::from(missing == tensor.bytes));
             last = last.max(end);
             let message = format!(
-                "{missing} of its {} bytes are missing: it should end at byte {end}, but the file ends at byte {len}",
+                "{missing} of {} bytes are missing: the tensor ends at byte {end}, the file \
+                     at byte {len}",
                 tensor.bytes
             );
             catalog.findings.push(Finding::of(&tensor.name, "truncated", message));
@@ -193,8 +194,8 @@ fn note_truncation(catalog: &mut Catalog, len: u64) {
     let short = catalog.findings.len().saturating_sub(first);
     if short > 1 {
         let message = format!(
-            "the file ends at byte {len}, but its tensors should end at byte {last}: {short} of {} \
-             tensors are incomplete, {whole} of them entirely missing. Fetch the file again",
+            "the file ends at byte {len}, its last tensor at byte {last}: {short} of {} \
+                 tensors are incomplete, {whole} of them missing entirely; fetch the file again",
             catalog.tensors.len()
         );
         catalog.findings.insert(first, Finding::general("truncated", message));

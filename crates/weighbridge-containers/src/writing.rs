@@ -1,8 +1,8 @@
-//! What every format that can be written has in common: tensors go in, a layout comes out.
+//! The interface of writable formats: tensors in, a file layout out.
 //!
-//! A [`Layout`] says where each tensor's bytes go and what stands around them, before a byte of
-//! data exists. Formats with checksums (the CRC of an archive's members) leave gaps for them, which
-//! are filled in when all tiles of a tensor have been seen.
+//! A [`Layout`] fixes the position of each tensor and the bytes around them before any data exists.
+//! Formats with checksums (the CRC of an archive's members) leave gaps for them. These are filled
+//! in once all tiles of a tensor have been written.
 
 use crate::Container;
 use crate::catalog::Value;
@@ -14,11 +14,11 @@ use crate::error::{Error, Result};
 pub struct Planned<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What its bytes are.
+    /// Its stored type.
     pub stored: &'a StoredType,
     /// Its dimensions, outermost first.
     pub shape: &'a [u64],
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 
@@ -27,12 +27,12 @@ pub struct Planned<'a> {
 pub enum MetadataValue {
     /// A value.
     Value(Value),
-    /// A long array of a file of the same format, as that format stores it.
+    /// A long array copied from a file of the same format, as stored.
     Raw(Vec<u8>),
 }
 
 impl MetadataValue {
-    /// The value, unless it is raw.
+    /// Returns the value, unless it is raw.
     pub fn value(&self) -> Option<&Value> {
         match self {
             Self::Value(value) => Some(value),
@@ -44,38 +44,39 @@ impl MetadataValue {
 /// Metadata, in order.
 pub type Entries = Vec<(String, MetadataValue)>;
 
-/// What else a file holds, and which file it is.
+/// The metadata of a file, and its position among the shards.
 #[derive(Clone, Copy, Debug)]
 pub struct FileContext<'a> {
     /// Metadata, in order.
     pub metadata: &'a [(String, MetadataValue)],
-    /// Which of how many files this is, counted from 0.
+    /// The shard index, counted from 0, and the number of shards.
     pub part: (usize, usize),
-    /// How many tensors all files together have.
+    /// The number of tensors in all shards.
     pub tensors: usize,
-    /// Whether the bytes go out one after the other, so that nothing can be filled in later.
+    /// Whether the file is written sequentially, so nothing can be filled in later.
     pub streamed: bool,
 }
 
-/// A file to be written.
+/// The layout of a file to be written.
 #[derive(Debug, Default)]
 pub struct Layout {
     /// The bytes around the tensors, in the order of the file.
     pub fixed: Vec<Fixed>,
     /// File offset of each tensor, in the order they were given.
     pub places: Vec<u64>,
-    /// Length of the whole file. What neither tensors nor fixed bytes cover is zero.
+    /// Length of the whole file. Bytes covered by neither tensors nor fixed bytes are zero.
     pub len: u64,
-    /// For a format with checksums: of each tensor, the CRC-32 of what is covered before its data.
+    /// For a format with checksums: for each tensor, the CRC-32 of the covered bytes before its
+    /// data.
     pub seeds: Option<Vec<u32>>,
 }
 
-/// Bytes that are known before the data, but for the checksums in them.
+/// Bytes known before the data, except for the checksums in them.
 #[derive(Clone, Debug, Default)]
 pub struct Fixed {
     /// Where they go in the file.
     pub at: u64,
-    /// What they are.
+    /// The bytes.
     pub bytes: Vec<u8>,
     /// Which tensor's checksum goes where in them, as four bytes, the lowest first.
     pub checksums: Vec<(usize, usize)>,
@@ -98,63 +99,61 @@ impl Fixed {
     }
 }
 
-/// What a format's metadata can hold.
+/// The metadata values that a format supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// Values of any type, long arrays too.
     Values,
     /// Text.
     Texts,
-    /// Nothing: there is no place for it.
+    /// No metadata.
     Nothing,
 }
 
 /// A format that can be written.
 pub trait Writer: Container {
-    /// Its name, which is that of its container and the extension of its files.
+    /// Returns its name, which is also its container's name and its file extension.
     fn format(&self) -> &'static str {
         self.name()
     }
 
-    /// Why a tensor cannot be written, if it cannot.
+    /// Returns why a tensor cannot be written, if so.
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String>;
 
-    /// Why no tensor can have this name, if so; `refuses` gives the same reason.
+    /// Returns why a tensor cannot have this name, if so; `refuses` gives the same reason.
     fn refuses_name(&self, _name: &str) -> Option<String> {
         None
     }
 
-    /// What of a model's metadata it can keep.
+    /// Returns the metadata values that it supports.
     fn holds(&self) -> Holds;
 
-    /// The metadata of a model of these tensors: the given entries, and those that the format
-    /// itself requires. Where all tensors are `kept` as they were stored, the entries have them
-    /// already.
+    /// Returns the metadata for a model of these tensors: the given entries, and those that the
+    /// format requires. If all tensors are `kept` as stored, the entries already include them.
     fn metadata(&self, entries: Entries, _tensors: &[Planned<'_>], _kept: bool) -> Result<Entries> {
         Ok(entries)
     }
 
-    /// Places tensors in a file.
+    /// Computes the layout of a file with these tensors.
     fn lay_out(&self, tensors: &[Planned<'_>], context: &FileContext<'_>) -> Result<Layout>;
 
-    /// Whether it states sums of what follows them, so that a file that is sent in parts must be
-    /// written front to back, with sums behind the data.
+    /// Returns whether its checksums precede the data they cover. If so, a file uploaded in parts
+    /// must be written in order, with checksums after the data.
     fn states_sums(&self) -> bool {
         false
     }
 
-    /// Whether a model may be spread over several files.
+    /// Returns whether a model may be split into shards.
     fn splits(&self) -> bool {
         false
     }
 
-    /// Whether two names for the same stored numbers are written once, and the other name noted
-    /// in the metadata.
+    /// Returns whether tied tensors are stored once, with the other name recorded in the metadata.
     fn ties(&self) -> bool {
         false
     }
 
-    /// What a file in a directory is called; `stem` is the model's own name for itself there.
+    /// Returns the name of a shard in a directory; `stem` is the model's name there.
     fn file_name(&self, stem: &str, (index, count): (usize, usize)) -> String {
         match count {
             1 => format!("{stem}.{}", self.format()),
@@ -162,8 +161,8 @@ pub trait Writer: Container {
         }
     }
 
-    /// The index of several files, its name and its text, where the format has one. `map` says
-    /// which tensor lies in which file.
+    /// Returns the shard index, as its name and text, if the format has one. `map` gives the file
+    /// of each tensor.
     fn index(
         &self,
         _stem: &str,
@@ -174,7 +173,7 @@ pub trait Writer: Container {
         None
     }
 
-    /// What files in a directory are called when the source does not say.
+    /// Returns the default stem of files in a directory.
     fn stem(&self, _folder: &str) -> String {
         "model".to_owned()
     }
@@ -187,7 +186,7 @@ pub(super) fn no_type(tensor: &Planned<'_>, format: &str) -> String {
 
 /// The message that a format cannot hold a tensor's shape.
 pub(super) fn too_large(tensor: &Planned<'_>, format: &str) -> String {
-    format!("its shape {:?} is too large for {format}", tensor.shape)
+    format!("shape {:?} is too large for {format}", tensor.shape)
 }
 
 /// Elements of a shape whose empty dimensions count as one: readers multiply dimensions one by one,
@@ -196,17 +195,18 @@ pub(super) fn full_count(shape: &[u64]) -> Option<u64> {
     shape.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim.max(1)))
 }
 
-/// An error if two tensors have the same name.
+/// Returns an error if two tensors have the same name.
 pub(super) fn refuse_duplicates(tensors: &[Planned<'_>]) -> Result<()> {
     match crate::repeated(tensors.iter().map(|tensor| tensor.name)).next() {
-        Some(name) => Err(Error::usage("two tensors to be written have this name").in_tensor(name)),
+        Some(name) => Err(Error::usage("two output tensors have this name").in_tensor(name)),
         None => Ok(()),
     }
 }
 
-/// Where a tensor ends that begins at `start`; an error if that is too large.
+/// Returns the end of a tensor that starts at `start`, or an error on overflow.
 pub(super) fn end_of(start: u64, tensor: &Planned<'_>) -> Result<u64> {
     start.checked_add(tensor.bytes).ok_or_else(|| {
-        Error::limit("the file would be too long for any file system").in_tensor(tensor.name)
+        Error::limit("the file would exceed the largest size of any file system")
+            .in_tensor(tensor.name)
     })
 }

@@ -245,9 +245,8 @@ mod tests {
             })
             .collect();
         let wrong = (turn % 2 == 1).then(|| turn as usize % count);
-        let stored = originals.iter().enumerate().map(|(at, &x)| match wrong == Some(at) {
-            true => nearest(x, Some(nearest(x, None))),
-            false => nearest(x, None),
+        let stored = originals.iter().enumerate().map(|(at, &x)| {
+            if wrong == Some(at) { nearest(x, Some(nearest(x, None))) } else { nearest(x, None) }
         });
         (stored.collect(), originals)
     }

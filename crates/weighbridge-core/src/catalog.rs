@@ -1,8 +1,8 @@
-//! What a container says is inside: tensors, metadata, and problems with them.
+//! The contents of a container: tensors, metadata and problems.
 //!
-//! A container's whole job on the read side is to turn a header into a [`Catalog`]. Where the
-//! bytes of a tensor lie, and how they become row-major and little-endian, is data here
-//! ([`Place`]); the source acts on it, once for all formats.
+//! Reading a container means turning its header into a [`Catalog`]. A [`Place`] records where the
+//! bytes of a tensor are and how they become row-major and little-endian. The source applies it, in
+//! one place for all formats.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ mod kinds;
 
 pub use kinds::KINDS;
 
-/// What one listed tensor costs beside its name: its entry, in a table that doubles when it is full.
+/// Memory for one listed tensor without its name: its entry, in a table that doubles when full.
 pub const LISTED: u64 = 2 * size_of::<TensorInfo>() as u64;
 
 /// One tensor as a container stores it.
@@ -25,25 +25,25 @@ pub struct TensorInfo {
     pub name: Box<str>,
     /// Its dimensions, outermost first.
     pub shape: Shape,
-    /// What its bytes are.
+    /// Its stored type.
     pub stored: StoredType,
-    /// How many bytes it has in row-major order.
+    /// Its size in row-major order, in bytes.
     pub bytes: u64,
     /// Where the bytes are.
     pub place: Place,
-    /// Why its values cannot be read, where they cannot: an object array, a missing record.
+    /// Why its values cannot be read, if so: an object array, a missing record.
     pub refused: Option<Box<str>>,
 }
 
 impl TensorInfo {
-    /// Elements; zero if the count does not fit (containers refuse that on opening).
+    /// Returns the element count; zero on overflow, which containers reject on opening.
     #[must_use]
     pub fn elements(&self) -> u64 {
         element_count(&self.shape).unwrap_or(0)
     }
 
-    /// How many stored bytes its elements lie in. That is fewer than it has in row-major order
-    /// where strides lead to the same bytes again and again.
+    /// Returns the number of stored bytes that its elements occupy. This is less than its row-major
+    /// size if strides repeat stored bytes.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let Order::Strided(strides) = &self.place.order else { return self.bytes };
@@ -54,8 +54,8 @@ impl TensorInfo {
         span.saturating_mul(unit).min(self.bytes)
     }
 
-    /// Offset of the tensor's bytes from the start of the file, where they lie there in one
-    /// piece, row-major and little-endian.
+    /// Returns the file offset of the tensor's bytes, if they are contiguous, row-major and
+    /// little-endian.
     #[must_use]
     pub fn file_offset(&self) -> Option<u64> {
         match (&self.place.run, &self.place.order, self.place.swap) {
@@ -65,7 +65,7 @@ impl TensorInfo {
     }
 }
 
-/// Where the bytes of a tensor are, and how they become row-major and little-endian.
+/// The location of a tensor's bytes, and how they become row-major and little-endian.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// Where the first byte is.
@@ -77,20 +77,20 @@ pub struct Place {
 }
 
 impl Place {
-    /// Bytes that are row-major and little-endian already, at this offset of the file.
+    /// Creates a place for row-major, little-endian bytes at this file offset.
     #[must_use]
     pub fn at(offset: u64) -> Self {
         Self { run: Run::At(offset), order: Order::RowMajor, swap: Swap::None }
     }
 
-    /// No bytes at all.
+    /// Creates a place without bytes.
     #[must_use]
     pub fn nowhere() -> Self {
         Self { run: Run::Nowhere, order: Order::RowMajor, swap: Swap::None }
     }
 }
 
-/// Where bytes start.
+/// The start of a tensor's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run {
     /// At an offset of the file.
@@ -102,19 +102,19 @@ pub enum Run {
         /// Offset in its decompressed contents.
         offset: u64,
     },
-    /// At an offset of bytes that the header holds in another form, such as text. They were
-    /// decoded with the header; `index` counts in [`Catalog::inline_data`].
+    /// At an offset of bytes that the header stores in another form, such as text. They are decoded
+    /// with the header; `index` indexes [`Catalog::inline_data`].
     Inline {
         /// Which bytes.
         index: u32,
         /// Offset in them.
         offset: u64,
     },
-    /// There are none (a tensor without elements, or without data).
+    /// No bytes: a tensor without elements or without data.
     Nowhere,
 }
 
-/// How a member of an archive is compressed.
+/// The compression method of an archive member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
@@ -129,7 +129,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// What it is called.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -146,21 +146,21 @@ impl Compression {
 pub struct Member {
     /// How it is compressed.
     pub compression: Compression,
-    /// The most memory that a dictionary or window of it may take.
+    /// The memory limit for its dictionary or window, in bytes.
     pub max_memory: u64,
     /// Where the compressed bytes start in the file.
     pub offset: u64,
-    /// How many there are.
+    /// The compressed size in bytes.
     pub compressed: u64,
-    /// How many they become.
+    /// The decompressed size in bytes.
     pub size: u64,
-    /// The CRC-32 of what they become, where the archive states one.
+    /// The CRC-32 of the decompressed bytes, if the archive states one.
     pub crc: Option<u32>,
     /// Its name.
     pub name: NameInFile,
 }
 
-/// A member of an archive that lies in the file as it is, and what the archive says its sum is.
+/// An uncompressed archive member with the checksum that the archive states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SummedMember {
     /// Where its first byte is in the file.
@@ -173,7 +173,7 @@ pub struct SummedMember {
     pub name: NameInFile,
 }
 
-/// Where a file spells a name that only an error needs.
+/// The location of a name in the file. Only errors read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NameInFile {
     /// Its first byte.
@@ -182,7 +182,7 @@ pub struct NameInFile {
     pub len: u16,
 }
 
-/// The order elements are stored in.
+/// The storage order of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Row-major: the last dimension runs fastest.
@@ -191,7 +191,7 @@ pub enum Order {
     Strided(Shape),
 }
 
-/// The order of bytes inside elements.
+/// The byte order inside elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Swap {
     /// Little-endian already.
@@ -210,70 +210,70 @@ pub enum Swap {
     Blocks(&'static Block),
 }
 
-/// Everything a container's header says.
+/// The contents of a container's header.
 #[derive(Debug, Default)]
 pub struct Catalog {
     /// Tensors, in the file's order.
     pub tensors: Vec<TensorInfo>,
     /// Metadata, in the file's order.
     pub metadata: Metadata,
-    /// What is wrong with the file, short of not being readable at all.
+    /// Problems that do not prevent listing the file.
     pub findings: Vec<Finding>,
-    /// What was decided on the user's behalf, and what is worth knowing.
+    /// Notes on assumptions made for the user, and other useful facts.
     pub notes: Vec<String>,
     /// Compressed members that tensors refer to.
     pub members: Vec<Member>,
     /// Stored members with a checksum that tensors lie in, in any order, some of them repeatedly.
     pub summed: Vec<SummedMember>,
-    /// Bytes of tensors that were decoded from the header: the file does not hold them as such.
+    /// Tensor bytes decoded from the header; the file does not store them in this form.
     pub inline_data: Vec<Box<[u8]>>,
-    /// Shapes that tensors had before they were stored in another one, by their names: as many
-    /// elements in the same order.
+    /// Original shapes of tensors stored in another shape, by name. Element count and order are
+    /// unchanged.
     pub original_shapes: Vec<(Box<str>, Shape)>,
     /// Where the file ends according to its header.
     pub declared_len: Option<u64>,
     /// The format's version and the like, for people ("v3, little-endian").
     pub detail: Option<String>,
-    /// Of a format that is a program: what loading it would run beside the usual builders, in the
-    /// order it is named. `None` for a format that is none, or where it cannot be told.
+    /// For a format that is a program, such as a pickle: functions that loading it would run, other
+    /// than the usual builders, in the order named. `None` for other formats, or if unknown.
     pub would_run: Option<Vec<String>>,
-    /// Set when values must not be read, whatever is asked: the reason.
+    /// Why values must never be read, if so.
     pub unsafe_to_read: Option<String>,
 }
 
-/// Something wrong that does not stop an `inspect`.
+/// A problem that does not prevent `inspect`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
-    /// The tensor it is about.
+    /// The tensor that the problem is about.
     pub tensor: Option<String>,
     /// A stable word for it, such as `truncated`: one of [`KINDS`].
     pub kind: &'static str,
-    /// What is wrong and what to do.
+    /// The problem, and what to do about it.
     pub message: String,
 }
 
-/// The kind of a finding about a weight that could be stored in several ways.
+/// The kind of finding for a weight with several possible encodings.
 const AMBIGUOUS: &str = "ambiguous";
 
 impl Finding {
-    /// A finding about one tensor.
+    /// Creates a finding about one tensor.
     pub fn of(tensor: &str, kind: &'static str, message: impl Into<String>) -> Self {
         Self { tensor: Some(tensor.to_owned()), ..Self::general(kind, message) }
     }
 
-    /// A finding about the whole file.
+    /// Creates a finding about the whole file.
     pub fn general(kind: &'static str, message: impl Into<String>) -> Self {
         debug_assert!(KINDS.contains(&kind), "{kind} is not in the table of kinds");
         Self { tensor: None, kind, message: message.into() }
     }
 
-    /// What a copy of it costs.
+    /// Returns the memory for one copy, in bytes.
     pub fn cost(&self) -> u64 {
         let text = self.message.len().saturating_add(self.tensor.as_ref().map_or(0, String::len));
         (size_of::<Self>() as u64).saturating_mul(2).saturating_add(text as u64)
     }
 
-    /// What the caller can do about it, where it is theirs to decide.
+    /// Returns the remedy, if the caller has a choice.
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         (self.kind == AMBIGUOUS).then_some(Remedy::StateScheme)
@@ -292,42 +292,42 @@ impl Metadata {
         self.entries.push((key.into(), value));
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries.iter().find(|(name, _)| &**name == key).map(|(_, value)| value)
     }
 
-    /// All entries, in file order.
+    /// Returns all entries, in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.entries.iter().map(|(key, value)| (&**key, value))
     }
 
-    /// The entry at a place of that order.
+    /// Returns the entry at this index, in file order.
     #[must_use]
     pub fn entry(&self, place: usize) -> Option<(&str, &Value)> {
         self.entries.get(place).map(|(key, value)| (&**key, value))
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 }
 
-/// One metadata value, with the width the file gives it.
+/// A metadata value with the width that the file gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// No value.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An unsigned integer of so many bits.
     Unsigned(u8, u64),
@@ -339,13 +339,13 @@ pub enum Value {
     F64(f64),
     /// Text.
     Text(Box<str>),
-    /// What should be text and is not UTF-8: its bytes, which are written as they are.
+    /// Text that is not valid UTF-8, as raw bytes. Writers copy it unchanged.
     RawText(Box<[u8]>),
     /// Values read one by one.
     List(Vec<Value>),
     /// Named values.
     Map(Vec<(Box<str>, Value)>),
-    /// An array that was walked over and left in the file; the source reads it when asked.
+    /// An array that was skipped and left in the file. The source reads it on demand.
     Array(ArrayRef),
 }
 
@@ -374,7 +374,7 @@ impl Value {
         }
     }
 
-    /// The text, when it is text.
+    /// Returns the text, if the value is text.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -383,7 +383,7 @@ impl Value {
         }
     }
 
-    /// The number, when it is a whole number that is not negative.
+    /// Returns the number, if the value is a non-negative integer.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match *self {
@@ -393,8 +393,8 @@ impl Value {
         }
     }
 
-    /// What it is: `u32`, `string`, `array[string]`, `map`. Numbers of a document in JSON, which has no
-    /// widths, are `u64`, `i64` or `f64`.
+    /// Returns the type name: `u32`, `string`, `array[string]`, `map`. JSON numbers, which have no
+    /// width, are `u64`, `i64` or `f64`.
     #[must_use]
     pub fn type_name(&self) -> String {
         match self {
@@ -412,7 +412,7 @@ impl Value {
         }
     }
 
-    /// The type that all elements of a list have; `mixed` if they differ or there are none.
+    /// Returns the common type of a list's elements; `mixed` if they differ or the list is empty.
     #[must_use]
     pub fn element_type(&self) -> String {
         let Self::List(values) = self else { return String::from("mixed") };
@@ -421,8 +421,8 @@ impl Value {
         first.filter(is_same).unwrap_or_else(|| String::from("mixed"))
     }
 
-    /// As JSON. Numbers that are not finite become null, an unread array an object with its
-    /// element type and length, bytes that are not UTF-8 `\xNN`.
+    /// Converts the value to JSON. Non-finite numbers become null, invalid UTF-8 becomes `\xNN`,
+    /// and an unread array becomes an object with its element type and length.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::{Value as Json, json};
@@ -443,7 +443,7 @@ impl Value {
         }
     }
 
-    /// A JSON document as metadata.
+    /// Converts a JSON document to a metadata value.
     #[must_use]
     pub fn from_json(json: &serde_json::Value) -> Self {
         use serde_json::Value as Json;

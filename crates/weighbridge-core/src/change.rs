@@ -1,4 +1,4 @@
-//! What is done to every number of a weight on its way into another model.
+//! Value changes applied to every number of a weight during conversion.
 
 /// A change of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,7 +23,7 @@ impl Change {
         }
     }
 
-    /// The same in double precision.
+    /// Returns a number after the change, computed in f64.
     pub fn of_double(self, number: f64) -> f64 {
         match self {
             Self::None => number,

@@ -195,10 +195,10 @@ impl<'a> Cursor<'a> {
 
     fn cut_short(&self, len: u64, what: &str) -> Error {
         let have = self.input.len().unwrap_or(0);
-        Error::malformed(format!("{what} takes {len} bytes, but the file ends at byte {have}"))
+        Error::malformed(format!("{what} needs {len} bytes, but the file ends at byte {have}"))
             .at(self.position)
             .in_file(self.input.name())
-            .hint("the file was cut short or is damaged; fetch it again")
+            .hint("the file is truncated or damaged; fetch it again")
     }
 
     numbers!(u8: u8, u16: u16, u32: u32, u64: u64, i8: i8, i16: i16, i32: i32, i64: i64, f32: f32, f64: f64);

@@ -1,7 +1,7 @@
-//! Element types: what one stored number is, before any scheme decodes it.
+//! Element types: the type of one stored number, before any scheme decodes it.
 //!
-//! Names are those of safetensors, the most widely written of the formats; types that only other
-//! formats know got names in the same style.
+//! Names follow safetensors, the most widely written format. Types that only other formats have are
+//! named in the same style.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::blocks::Block;
 /// changes, floating or not.
 macro_rules! types {
     ($($variant:ident $name:literal $bits:literal $swapped:literal $is_float:literal,)*) => {
-        /// A type whose elements stand alone: so many bits each, nothing shared between neighbours.
+        /// A type whose elements are independent: a fixed number of bits each, nothing shared
+        /// between neighbours.
         #[allow(missing_docs)] // The names are the documentation.
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,12 +55,12 @@ types! {
 }
 
 impl DType {
-    /// Every type, in the order of the safetensors list with the others in between.
+    /// Returns every type, in safetensors order with the others interleaved.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|row| row.0)
     }
 
-    /// The type of that name, exactly spelled.
+    /// Returns the type with this exact name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.1 == name).map(|row| row.0)
@@ -69,13 +70,13 @@ impl DType {
         &TABLE[self as usize]
     }
 
-    /// Its name, as safetensors spells it.
+    /// Returns its name, as safetensors spells it.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().1
     }
 
-    /// Bits per element.
+    /// Returns the number of bits per element.
     #[must_use]
     pub fn bits(self) -> u32 {
         self.row().2
@@ -108,25 +109,25 @@ impl fmt::Display for DType {
     }
 }
 
-/// What a stored tensor's bytes are said to be.
+/// The declared type of a stored tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StoredType {
-    /// Elements that stand alone.
+    /// Independent elements.
     Element(DType),
     /// Elements that share a block's scale, as in GGUF and APR.
     Block(&'static Block),
-    /// A type this version does not know or cannot read as numbers; the name is the file's own.
+    /// A type that is unknown or cannot be read as numbers, under the file's own name.
     Opaque(Arc<str>),
 }
 
 impl StoredType {
-    /// Shorthand for an opaque type.
+    /// Creates an opaque type.
     #[must_use]
     pub fn opaque(name: impl Into<Arc<str>>) -> Self {
         Self::Opaque(name.into())
     }
 
-    /// The name shown to people and in JSON.
+    /// Returns the name shown in reports and JSON.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -136,7 +137,7 @@ impl StoredType {
         }
     }
 
-    /// The element type, when elements stand alone.
+    /// Returns the element type, if elements are independent.
     #[must_use]
     pub fn element(&self) -> Option<DType> {
         match self {

@@ -1,8 +1,8 @@
 //! One error type for the whole library.
 //!
-//! An error says who is to blame ([`ErrorKind`]), what is wrong, and where: the file, the tensor
-//! and the byte are filled in as the error rises through the layers that know them. A layer only
-//! ever fills in what is still unknown, so the innermost answer wins.
+//! An error has a cause ([`ErrorKind`]), a message and a location. Each layer adds the part of the
+//! location that it knows: file, tensor or byte. A layer never replaces what an inner layer has
+//! set.
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ pub use remedy::Remedy;
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whose fault an error is, which is also what a caller can do about it.
+/// The cause of an error, which tells a caller how to react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -27,16 +27,16 @@ pub enum ErrorKind {
     Malformed,
     /// The file is fine, but this version cannot do what was asked of it.
     Unsupported,
-    /// Going on would cost more than [`Limits`](crate::limits::Limits) allow.
+    /// Continuing would exceed the [`Limits`](crate::limits::Limits).
     Limit,
-    /// The call itself makes no sense: no such tensor, a buffer of the wrong length.
+    /// The call is invalid: no such tensor, a buffer of the wrong length.
     Usage,
-    /// It was stopped by whoever started it.
+    /// The caller cancelled the operation.
     Cancelled,
 }
 
 impl ErrorKind {
-    /// A stable word for it.
+    /// A stable word for the kind, for use in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl ErrorKind {
     }
 }
 
-/// What went wrong, and where.
+/// An error with its message and location: file, tensor and byte.
 pub struct Error(Box<Details>);
 
 struct Details {
@@ -78,54 +78,54 @@ impl Error {
         }))
     }
 
-    /// The file breaks the rules of its format.
+    /// Creates an error for a file that breaks the rules of its format.
     pub fn malformed(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Malformed, message)
     }
 
-    /// This version cannot do what was asked.
+    /// Creates an error for an operation that this version does not support.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, message)
     }
 
-    /// A limit would be exceeded.
+    /// Creates an error for an exceeded limit.
     pub fn limit(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Limit, message)
     }
 
-    /// The call makes no sense.
+    /// Creates an error for an invalid call.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage, message)
     }
 
-    /// The caller asked for it to stop; `left` says what became of the work.
+    /// Creates an error for a cancelled operation; `left` describes the state it left.
     pub fn cancelled(left: &str) -> Self {
         Self::new(ErrorKind::Cancelled, format!("stopped: {left}"))
     }
 
-    /// The operating system refused; `doing` says what was being done ("cannot open").
+    /// Creates an error from an I/O error; `doing` names the failed action ("cannot open").
     pub fn io(source: io::Error, doing: &str) -> Self {
         let mut error = Self::new(ErrorKind::Io, format!("{doing}: {}", plain_io_text(&source)));
         error.0.source = Some(source);
         error
     }
 
-    /// What was asked for is not there, or not for this user, in words that need no more: the kind is
-    /// what the operating system would say of a file.
+    /// Creates an I/O error for a missing or forbidden resource. `message` is shown as it is;
+    /// `kind` is the matching I/O error kind.
     pub fn refused(kind: io::ErrorKind, message: String) -> Self {
         let mut error = Self::new(ErrorKind::Io, &*message);
         error.0.source = Some(io::Error::new(kind, message));
         error
     }
 
-    /// Adds advice that is not about an option of ours, shown on a line of its own.
+    /// Adds a hint, shown on its own line. Advice about options is a [`Remedy`].
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint.get_or_insert_with(|| hint.into());
         self
     }
 
-    /// Adds something that the caller can do.
+    /// Adds a remedy that the caller can apply.
     #[must_use]
     pub fn remedy(mut self, remedy: Remedy) -> Self {
         if !self.0.remedies.contains(&remedy) {
@@ -148,7 +148,7 @@ impl Error {
         self
     }
 
-    /// Adds to the reason where in the file it happened, for what is not a tensor.
+    /// Appends a location that is not a tensor to the message.
     #[must_use]
     pub fn inside(mut self, what: &str) -> Self {
         self.0.message.push_str(", in ");
@@ -163,50 +163,50 @@ impl Error {
         self
     }
 
-    /// Whose fault it is.
+    /// Returns the kind of this error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The reason alone, without file, tensor and byte.
+    /// Returns the message without file, tensor and byte.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What the caller can do about it, best first.
+    /// Returns the remedies that the caller can apply, best first.
     #[must_use]
     pub fn remedies(&self) -> &[Remedy] {
         &self.0.remedies
     }
 
-    /// Advice in words, where there is some.
+    /// Returns the hint, if there is one.
     #[must_use]
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// The file it happened in.
+    /// Returns the file that the error is about.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// The tensor it happened in, as the file spells it.
+    /// Returns the name of the tensor that the error is about, as the file spells it.
     #[must_use]
     pub fn tensor(&self) -> Option<&str> {
         self.0.tensor.as_deref()
     }
 
-    /// The byte of the file it happened at.
+    /// Returns the file offset that the error is about.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 }
 
-/// `io::Error` prints "No such file or directory (os error 2)"; the number is left off.
+/// Formats an `io::Error` without its trailing "(os error 2)".
 fn plain_io_text(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

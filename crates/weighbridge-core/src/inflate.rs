@@ -69,15 +69,16 @@ impl Inflater {
             let (given, ended) = self.step(input, &mut out[filled..])?;
             filled += given;
             if filled < out.len() && ended {
-                return Err(damaged(&self.member, "it ends before its stated size"));
+                return Err(damaged(&self.member, "the data ends before its stated size"));
             }
         }
         if self.member.crc.is_some() {
             self.sum.update(out);
         }
-        match !out.is_empty() && self.is_at_end() {
-            true => self.check_end(input).and_then(|()| self.check_sum(input)),
-            false => Ok(()),
+        if !out.is_empty() && self.is_at_end() {
+            self.check_end(input).and_then(|()| self.check_sum(input))
+        } else {
+            Ok(())
         }
     }
 
@@ -120,7 +121,7 @@ impl Inflater {
         let (before_in, before_out) = (state.total_in(), state.total_out());
         let status = state
             .decompress(&self.buffer[self.buffer_used..], out, FlushDecompress::None)
-            .map_err(|_| damaged(&self.member, "it is damaged"))?;
+            .map_err(|_| damaged(&self.member, "the data is damaged"))?;
         let taken = usize::try_from(state.total_in() - before_in).unwrap_or(0);
         let given = usize::try_from(state.total_out() - before_out).unwrap_or(0);
         self.buffer_used += taken;
@@ -134,7 +135,7 @@ impl Inflater {
             match self.step(input, &mut [0])? {
                 (0, true) => return Ok(()),
                 (0, false) => {}
-                _ => return Err(damaged(&self.member, "it goes on after its stated size")),
+                _ => return Err(damaged(&self.member, "the data continues past its stated size")),
             }
         }
     }
@@ -152,9 +153,10 @@ impl Inflater {
 
 /// An error if a range lies outside of what the archive says is in a member.
 pub fn check_range(member: &Member, offset: u64, len: usize) -> Result<()> {
-    match offset.checked_add(len as u64).is_some_and(|end| end <= member.size) {
-        true => Ok(()),
-        false => Err(damaged(member, "the range to be read lies outside its stated size")),
+    if offset.checked_add(len as u64).is_some_and(|end| end <= member.size) {
+        Ok(())
+    } else {
+        Err(damaged(member, "the requested range is outside the stated size"))
     }
 }
 
@@ -166,7 +168,8 @@ pub fn wrong_sum(input: &Input, name: NameInFile, stated: u32, found: u32) -> Er
         Err(_) => String::new(),
     };
     Error::malformed(format!(
-        "archive member{name} has the CRC-32 {found:08x}, but the archive's directory says {stated:08x}"
+        "archive member{name} has CRC-32 {found:08x}, but the archive's directory says \
+             {stated:08x}"
     ))
     .hint("the file is damaged; fetch it again")
 }

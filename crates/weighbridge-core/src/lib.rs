@@ -1,7 +1,7 @@
-//! The ground of weighbridge: bytes, types, errors, catalogs, sources and kernels.
+//! The foundation of weighbridge: bytes, types, errors, catalogs, sources and kernels.
 //!
-//! Nothing here names a format, a scheme or a family. Users see this crate through `weighbridge`;
-//! what that does not export promises nothing.
+//! Nothing here depends on a format, a scheme or a family. Use this crate through `weighbridge`;
+//! items that it does not export are not stable.
 
 pub mod blocks;
 pub mod bounds;

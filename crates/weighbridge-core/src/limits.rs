@@ -1,34 +1,34 @@
-//! How much a file may cost.
+//! Limits on the memory and work that a file may cause.
 //!
-//! Every length that a file states is charged against a [`Budget`] before memory is asked for,
-//! so a header that lies about its sizes ends in an error, not in a dead process.
+//! Every length that a file states is charged against a [`Budget`] before memory is allocated. A
+//! header with false sizes causes an error instead of exhausting memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Remedy, Result};
 
-/// How many bytes may be made of one stored byte before somebody is asked. The densest types become
-/// 30 times as large in f32; what goes beyond this repeats stored bytes.
+/// Largest expansion from stored to decoded bytes that needs no confirmation. The densest types
+/// grow 30-fold in f32; larger factors mean that stored bytes repeat.
 pub const MOST_EXPANSION: u64 = 1000;
 
-/// Bounds on what opening and reading a model may cost.
+/// Limits on the cost of opening and reading a model.
 ///
-/// The defaults open every real model we know of and keep a hostile file from hurting.
+/// The defaults open every real model we know of and stop hostile files early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest single block of memory, in bytes.
+    /// The largest single allocation, in bytes.
     pub max_allocation: u64,
-    /// All memory that one model's headers and metadata may take together, in bytes; lists made of
-    /// them, such as reports and plans, included.
+    /// The total memory for one model's headers and metadata, in bytes. Lists derived from them,
+    /// such as reports and plans, count too.
     pub max_total: u64,
-    /// Tensors, metadata entries, archive members and the like, together.
+    /// The total number of tensors, metadata entries, archive members and similar items.
     pub max_items: u64,
-    /// How deep arrays, dictionaries and archives may nest.
+    /// The nesting depth of arrays, dictionaries and archives.
     pub max_depth: u32,
-    /// Decompressed bytes per compressed byte.
+    /// The compression ratio: decompressed bytes per compressed byte.
     pub max_ratio: u64,
-    /// Instructions of the pickle machine.
+    /// The number of pickle instructions.
     pub max_pickle_steps: u64,
 }
 
@@ -47,7 +47,7 @@ impl Default for Limits {
     }
 }
 
-/// Gives options methods that set a field each: `name(value: Type) field = value;`.
+/// Declares setter methods for options, one per field: `name(value: Type) field = value;`.
 #[macro_export]
 macro_rules! setters {
     ($options:ty: $(
@@ -67,26 +67,26 @@ macro_rules! setters {
 }
 
 setters! { Limits:
-    /// These limits with another `max_allocation`.
+    /// Sets the largest single allocation, in bytes.
     max_allocation(value: u64) max_allocation = value;
 
-    /// These limits with another `max_total`.
+    /// Sets the total memory for headers and metadata, in bytes.
     max_total(value: u64) max_total = value;
 
-    /// These limits with another `max_items`.
+    /// Sets the total number of items.
     max_items(value: u64) max_items = value;
 
-    /// These limits with another `max_depth`.
+    /// Sets the nesting depth.
     max_depth(value: u32) max_depth = value;
 
-    /// These limits with another `max_ratio`.
+    /// Sets the compression ratio.
     max_ratio(value: u64) max_ratio = value;
 
-    /// These limits with another `max_pickle_steps`.
+    /// Sets the number of pickle instructions.
     max_pickle_steps(value: u64) max_pickle_steps = value;
 }
 
-/// The running account of one open: what the limits allow, less what was spent.
+/// The remaining budget of one open: the limits minus what has been spent.
 #[derive(Debug)]
 pub struct Budget {
     limits: Limits,
@@ -95,67 +95,68 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A fresh account.
+    /// Creates a budget with nothing spent.
     pub fn new(limits: Limits) -> Self {
         Self { limits, bytes: AtomicU64::new(0), items: AtomicU64::new(0) }
     }
 
-    /// The limits this account is held to.
+    /// Returns the limits of this budget.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Call before reserving `bytes` that live as long as the model; `what` finishes "memory for".
+    /// Charges `bytes` that live as long as the model. Call before allocating; `what` names them in
+    /// messages.
     pub fn charge(&self, bytes: u64, what: &str) -> Result<()> {
         self.check_allocation(bytes, what)?;
         self.charge_many(bytes, what)
     }
 
-    /// Call before keeping many small things that take `bytes` together.
+    /// Charges many small allocations that take `bytes` together.
     pub fn charge_many(&self, bytes: u64, what: &str) -> Result<()> {
         let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.check_total(before.saturating_add(bytes), what)
     }
 
-    /// Call before making what takes `bytes` beside everything that was charged, and ends before the
-    /// model does.
+    /// Checks that `bytes` fit on top of everything charged, for allocations that the model
+    /// outlives.
     pub fn check_beside(&self, bytes: u64, what: &str) -> Result<()> {
         self.check_total(self.bytes.load(Ordering::Relaxed).saturating_add(bytes), what)
     }
 
     fn check_total(&self, bytes: u64, what: &str) -> Result<()> {
-        within("max_total", self.limits.max_total, bytes, "bytes in all", what)
+        within("max_total", self.limits.max_total, bytes, "bytes in total", what)
     }
 
-    /// Call before reserving a short-lived buffer of `bytes`.
+    /// Checks a short-lived allocation of `bytes`.
     pub fn check_allocation(&self, bytes: u64, what: &str) -> Result<()> {
-        within("max_allocation", self.limits.max_allocation, bytes, "bytes at once", what)
+        within("max_allocation", self.limits.max_allocation, bytes, "bytes in one allocation", what)
     }
 
-    /// Call before taking up `count` more items; `what` names them ("tensors").
+    /// Charges `count` more items; `what` names them in messages.
     pub fn items(&self, count: u64, what: &str) -> Result<()> {
         let before = self.items.fetch_add(count, Ordering::Relaxed);
         within("max_items", self.limits.max_items, before.saturating_add(count), "items", what)
     }
 
-    /// Call on entering a nested structure.
+    /// Checks the depth on entering a nested structure.
     pub fn depth(&self, depth: u32, what: &str) -> Result<()> {
         within("max_depth", self.limits.max_depth.into(), depth.into(), "levels", what)
     }
 
-    /// Call before inflating `compressed` bytes to `size`.
+    /// Checks the ratio before decompressing `compressed` bytes to `size`.
     pub fn ratio(&self, compressed: u64, size: u64, what: &str) -> Result<()> {
         let most = compressed.max(1).saturating_mul(self.limits.max_ratio);
         within("max_ratio", most, size, "bytes after decompression", what).map_err(|error| {
             error.hint(
-                "deflate never compresses this well; other compressions do where all values are \
-                 the same, and so does an archive that is meant to fill the memory",
+                "deflate never compresses this well; other methods do if all values are \
+                     equal, and so does a decompression bomb",
             )
         })
     }
 }
 
-/// Refuses what is more than a limit.
+/// Returns an error if a limit is exceeded.
 #[inline]
 fn within(limit: &'static str, most: u64, wanted: u64, unit: &str, what: &str) -> Result<()> {
     if wanted > most {
@@ -166,7 +167,7 @@ fn within(limit: &'static str, most: u64, wanted: u64, unit: &str, what: &str) -
 
 #[cold]
 fn over(limit: &'static str, most: u64, wanted: u64, unit: &str, what: &str) -> Error {
-    Error::limit(format!("{what} would take {wanted} {unit}, the limit is {most}"))
+    Error::limit(format!("{what} needs {wanted} {unit}; the limit is {most}"))
         .remedy(Remedy::RaiseLimit(limit))
 }
 

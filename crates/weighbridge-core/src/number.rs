@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 use crate::dtype::DType;
 
-/// Where decoded numbers go.
+/// An output buffer for decoded numbers.
 pub enum Out<'a> {
     /// Single precision.
     F32(&'a mut [f32]),
@@ -15,7 +15,7 @@ pub enum Out<'a> {
 }
 
 impl Out<'_> {
-    /// How many numbers it takes.
+    /// Returns its length in numbers.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -25,7 +25,7 @@ impl Out<'_> {
         }
     }
 
-    /// Whether it takes none.
+    /// Returns whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -49,7 +49,7 @@ impl Out<'_> {
 pub trait Element: Copy + Default + Send + sealed::Sealed {
     /// The matching stored type.
     const DTYPE: DType;
-    /// A slice of them as an output.
+    /// Wraps a slice as an output.
     fn out(slice: &mut [Self]) -> Out<'_>;
 }
 

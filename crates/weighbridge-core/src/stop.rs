@@ -50,9 +50,10 @@ pub fn with_flag<R>(flag: &Arc<AtomicBool>, work: impl FnOnce() -> R) -> R {
 /// Does something that only reads.
 pub fn while_reading<R>(work: impl FnOnce() -> R) -> R {
     let here = here();
-    match here.flag.is_some() && !here.is_reading {
-        true => Listening { is_reading: true, ..here }.during(work),
-        false => work(),
+    if here.flag.is_some() && !here.is_reading {
+        Listening { is_reading: true, ..here }.during(work)
+    } else {
+        work()
     }
 }
 

@@ -64,9 +64,9 @@ impl Unpacker {
             failure.unwrap_or_else(|| match error.downcast::<Error>() {
                 Ok(error) => error,
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    damaged(&self.member, "it ends before its stated size")
+                    damaged(&self.member, "the data ends before its stated size")
                 }
-                Err(_) => damaged(&self.member, "it is damaged"),
+                Err(_) => damaged(&self.member, "the data is damaged"),
             })
         })
     }
@@ -96,10 +96,10 @@ impl Read for Packed {
 
 fn lzma(mut packed: Packed, member: &Member) -> Result<LzmaReader<Packed>> {
     let mut head = [0; 9];
-    let cut = |_| damaged(member, "its header is cut short");
+    let cut = |_| damaged(member, "the header is truncated");
     packed.read_exact(&mut head).map_err(cut)?;
     let [_, _, 5, 0, properties, dictionary @ ..] = head else {
-        return Err(damaged(member, "its header is not that of an LZMA stream"));
+        return Err(damaged(member, "the header is not an LZMA header"));
     };
     let dictionary = u64::from(u32::from_le_bytes(dictionary));
     let dictionary = dictionary.min(member.size.max(LEAST_DICTIONARY));
@@ -108,11 +108,11 @@ fn lzma(mut packed: Packed, member: &Member) -> Result<LzmaReader<Packed>> {
     }
     let dictionary = u32::try_from(dictionary).unwrap_or(u32::MAX);
     LzmaReader::new_with_props(packed, member.size, properties, dictionary, None)
-        .map_err(|_| damaged(member, "its properties are not valid"))
+        .map_err(|_| damaged(member, "invalid LZMA properties"))
 }
 
 fn too_large(what: &str, bytes: u64, most: u64) -> Error {
-    Error::limit(format!("its {what} would take {bytes} bytes at once, the limit is {most}"))
+    Error::limit(format!("the {what} needs {bytes} bytes in one allocation; the limit is {most}"))
         .remedy(Remedy::RaiseLimit("max_allocation"))
 }
 

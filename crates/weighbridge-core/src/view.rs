@@ -104,7 +104,7 @@ impl Rows {
         }
     }
 
-    /// The same rows of what has `rows` more before it.
+    /// Returns these rows shifted behind `rows` preceding rows.
     #[must_use]
     pub fn behind(self, rows: u64) -> Self {
         let mut moved = self;

@@ -55,7 +55,7 @@ fn an_existing_output_is_replaced_only_by_force_and_only_when_complete() {
     let target = folder.path().join("out.safetensors");
     std::fs::write(&target, b"precious").unwrap();
     let error = refused(&model, &ConvertOptions::new(&target), folder.path());
-    assert!(error.to_string().contains("exists already"), "{error}");
+    assert!(error.to_string().contains("already exists"), "{error}");
     let stopped = Arc::new(AtomicBool::new(true));
     let options = ConvertOptions::new(&target).force(true);
     let error = refused(&model, &options.clone().cancel(stopped), folder.path());

@@ -9,8 +9,7 @@ use crate::{note_truncation, repeated, start_of};
 pub(super) fn tensors(catalog: &mut Catalog) {
     let mut findings = Vec::new();
     for name in repeated(catalog.tensors.iter().map(|tensor| &*tensor.name)) {
-        let message =
-            "the index lists this name twice; there is no telling which of the two is meant";
+        let message = "the index lists this name twice, so the tensor is ambiguous";
         findings.push(Finding::of(name, "duplicate-name", message));
     }
     let range =
@@ -22,7 +21,7 @@ pub(super) fn tensors(catalog: &mut Catalog) {
     for (start, end, name) in ranges {
         if let Some((before, other)) = last.filter(|(before, _)| *before > start) {
             let message = format!(
-                "its data starts at byte {start}, inside `{}`, which ends at byte {before}",
+                "data starts at byte {start}, inside `{}`, which ends at byte {before}",
                 escaped(other)
             );
             findings.push(Finding::of(name, "overlap", message));
@@ -57,14 +56,14 @@ pub(super) fn end_of_file(input: &Input, data: u64, align: u64, catalog: &mut Ca
         catalog.findings.push(Finding::general("trailing-bytes", message));
     } else if len < full && len >= bare {
         let message = if len == padded || len == bare {
-            "the file has no checksum at its end, which some writers leave out"
+            "the file has no trailing checksum; some writers omit it"
         } else {
             "the file ends inside the padding or checksum after its last tensor"
         };
         catalog.notes.push(message.to_owned());
     }
     if len < bare && catalog.tensors.is_empty() {
-        let message = format!("the data starts at byte {data}, the file ends at byte {len}");
+        let message = format!("data starts at byte {data}, but the file ends at byte {len}");
         catalog.findings.push(Finding::general("truncated", message));
     }
     note_truncation(catalog, len);

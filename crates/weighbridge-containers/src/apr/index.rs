@@ -45,7 +45,7 @@ pub(super) struct Seen {
     pub(super) foreign: BTreeMap<(u8, Box<str>), u64>,
 }
 
-struct Entry {
+struct IndexEntry {
     name: Box<str>,
     dtype: u8,
     shape: Shape,
@@ -70,7 +70,7 @@ pub(super) fn read(
         let name: Box<str> = String::from_utf8_lossy(&raw).into();
         if name.as_bytes() != raw {
             let message =
-                format!("its name at byte {at} is not UTF-8; invalid characters are replaced");
+                format!("the name at byte {at} is not UTF-8; invalid characters are replaced");
             catalog.findings.push(Finding::of(&name, "name-encoding", message));
         }
         if raw.len() == NAME_CUT {
@@ -92,37 +92,38 @@ fn check_count(input: &Input, place: &Span) -> Result<()> {
     let needed = u64::from(place.count).saturating_mul(SHORTEST);
     match input.len() {
         Some(len) if place.start.saturating_add(needed) > len => Err(Error::malformed(format!(
-            "{} tensors take an index of at least {needed} bytes, but it starts at byte {} and the file ends at byte {len}",
+            "{} tensors need an index of at least {needed} bytes, but it starts at byte {} \
+                 and the file ends at byte {len}",
             place.count, place.start
         ))
         .at(8)
-        .hint("the header is damaged or the file was cut short")),
+        .hint("the header is damaged or the file is truncated; fetch it again")),
         _ => Ok(()),
     }
 }
 
 fn read_name(cursor: &mut Cursor<'_>, budget: &Budget) -> Result<Vec<u8>> {
-    let len = cursor.u16("the length of a name")?;
+    let len = cursor.u16("the length of a tensor name")?;
     let cost = RECORD.saturating_add(u64::from(len).saturating_mul(2));
-    crate::charge_item(budget, cost, "the list of tensors")?;
-    Ok(cursor.take(len.into(), "the name of a tensor")?.to_vec())
+    crate::charge_item(budget, cost, "the tensor list")?;
+    Ok(cursor.take(len.into(), "a tensor's name")?.to_vec())
 }
 
-fn read_entry(cursor: &mut Cursor<'_>, name: Box<str>, budget: &Budget) -> Result<Entry> {
+fn read_entry(cursor: &mut Cursor<'_>, name: Box<str>, budget: &Budget) -> Result<IndexEntry> {
     let dtype = cursor.u8("a tensor's type")?;
-    let dimensions = cursor.u8("a tensor's number of dimensions")?;
-    budget.charge(u64::from(dimensions).saturating_mul(8), "the list of tensors")?;
+    let dimensions = cursor.u8("a tensor's rank")?;
+    budget.charge(u64::from(dimensions).saturating_mul(8), "the tensor list")?;
     let mut shape = Shape::new();
     for _ in 0..dimensions {
         shape.push(cursor.u64("a tensor's dimension")?);
     }
     let offset = cursor.u64("a tensor's offset")?;
     let bytes = cursor.u64("a tensor's size")?;
-    Ok(Entry { name, dtype, shape, offset, bytes })
+    Ok(IndexEntry { name, dtype, shape, offset, bytes })
 }
 
-fn add(entry: Entry, place: &Span, catalog: &mut Catalog, seen: &mut Seen) {
-    let Entry { name, dtype, shape, offset, bytes } = entry;
+fn add(entry: IndexEntry, place: &Span, catalog: &mut Catalog, seen: &mut Seen) {
+    let IndexEntry { name, dtype, shape, offset, bytes } = entry;
     let (stored, problem) = match dtypes::resolve(dtype, &shape, bytes) {
         Resolved::Fits(stored) => {
             if bytes > 0 && !dtypes::is_canonical(dtype, stored.name(), place.old_types) {
@@ -136,7 +137,7 @@ fn add(entry: Entry, place: &Span, catalog: &mut Catalog, seen: &mut Seen) {
             (stored, Some(("size", message)))
         }
         Resolved::Unknown => {
-            let message = format!("type number {dtype} is not known to this version");
+            let message = format!("unsupported type number {dtype}");
             (StoredType::opaque(format!("type {dtype}")), Some(("unknown-type", message)))
         }
     };
@@ -145,7 +146,7 @@ fn add(entry: Entry, place: &Span, catalog: &mut Catalog, seen: &mut Seen) {
 
 /// The reason no type of that number fits.
 pub(super) fn misfit(stored: &StoredType, shape: &[u64], bytes: u64) -> String {
-    format!("{} {shape:?} does not take the {bytes} bytes the index gives it", stored.name())
+    format!("the index gives {bytes} bytes, which does not fit {} {shape:?}", stored.name())
 }
 
 /// Lists a tensor at an offset from the start of the data; what is wrong with it becomes a finding
@@ -161,7 +162,7 @@ pub(super) fn list(
 ) {
     let start = data.checked_add(offset).filter(|start| start.checked_add(bytes).is_some());
     if start.is_none() {
-        let message = format!("its offset {offset} and size {bytes} are too large for any file");
+        let message = format!("offset {offset} and size {bytes} are too large for any file");
         problem = Some(("out-of-bounds", message));
     }
     if let Some((kind, message)) = &problem {

@@ -25,26 +25,28 @@ use crate::text::escaped;
 use super::{checks, dtypes, index, metadata};
 
 /// What one listed tensor costs, a finding included.
-const RECORD: u64 = LISTED + (size_of::<Entry>() + size_of::<Finding>()) as u64;
+const RECORD: u64 = LISTED + (size_of::<IndexEntry>() + size_of::<Finding>()) as u64;
 
 /// Opens an `APR1` file.
 pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let mut cursor = Cursor::new(input, 4, Endian::Little);
-    let len = u64::from(cursor.u32("the length of the metadata")?);
+    let len = u64::from(cursor.u32("the metadata length")?);
     let json = input.bytes(8, len, budget, "the metadata")?;
     let mut catalog = Catalog::default();
     metadata::read(&json, 8, budget, &mut catalog)?;
     cursor.skip(len, "the metadata")?;
-    let count = cursor.u32("the number of tensors")?;
-    let len = u64::from(cursor.u32("the length of the index")?);
+    let count = cursor.u32("the tensor count")?;
+    let len = u64::from(cursor.u32("the index length")?);
     let start = cursor.position();
     let json = input.bytes(start, len, budget, "the tensor index")?;
     let data = start.saturating_add(len);
     read(&json, start, data, budget, &mut catalog)?;
     catalog.detail = Some("APR1, JSON index".to_owned());
     if catalog.tensors.len() as u64 != u64::from(count) {
-        let message =
-            format!("the header says {count} tensors, the index lists {}", catalog.tensors.len());
+        let message = format!(
+            "the header declares {count} tensors, the index lists {}",
+            catalog.tensors.len()
+        );
         catalog.findings.push(Finding::general("count", message));
     }
     checks::tensors(&mut catalog);
@@ -54,7 +56,7 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
 
 /// Where the metadata of an `APR1` file ends.
 pub(super) fn metadata_end(input: &Input) -> Result<u64> {
-    let len = Cursor::new(input, 4, Endian::Little).u32("the length of the metadata")?;
+    let len = Cursor::new(input, 4, Endian::Little).u32("the metadata length")?;
     Ok(u64::from(len).saturating_add(8))
 }
 
@@ -85,7 +87,7 @@ pub(super) fn read(
 }
 
 #[derive(serde::Deserialize)]
-struct Entry {
+struct IndexEntry {
     name: String,
     dtype: Option<String>,
     shape: Option<Shape>,
@@ -108,9 +110,9 @@ impl<'de> Visitor<'de> for Rows<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while let Some(entry) = seq.next_element::<Entry>()? {
+        while let Some(entry) = seq.next_element::<IndexEntry>()? {
             let cost = RECORD.saturating_add((entry.name.len() as u64).saturating_mul(2));
-            let charged = crate::charge_item(self.budget, cost, "the list of tensors");
+            let charged = crate::charge_item(self.budget, cost, "the tensor list");
             metadata::keep(charged, self.failure)?;
             entry.list(self.data, self.catalog);
         }
@@ -118,7 +120,7 @@ impl<'de> Visitor<'de> for Rows<'_> {
     }
 }
 
-impl Entry {
+impl IndexEntry {
     fn list(self, data: u64, catalog: &mut Catalog) {
         let dtype = self.dtype.unwrap_or_default();
         let shape = self.shape.unwrap_or_else(|| Shape::from_slice(&[self.size]));
@@ -130,16 +132,17 @@ impl Entry {
             }
             None => {
                 let message = match dtype.as_str() {
-                    "json" => "all weights of the model are one JSON text, which cannot be read"
-                        .to_owned(),
-                    _ => format!("type `{}` is not known to this version", escaped(&dtype)),
+                    "json" => {
+                        "all weights are stored as one JSON text, which is not supported".to_owned()
+                    }
+                    _ => format!("unsupported type `{}`", escaped(&dtype)),
                 };
                 (StoredType::opaque(dtype), Some(("unknown-type", message)))
             }
         };
         let problem = match element_count(&shape) {
             Some(_) => problem,
-            None => Some(("size", format!("its shape {shape:?} is too large"))),
+            None => Some(("size", format!("shape {shape:?} is too large"))),
         };
         let place = (self.offset, self.size);
         index::list(catalog, self.name.into(), shape, stored, data, place, problem);

@@ -32,7 +32,8 @@ pub(super) fn read(json: &[u8], at: u64, budget: &Budget, catalog: &mut Catalog)
             entries.into_iter().for_each(|(key, value)| catalog.metadata.push(key, value));
             if let Some(first) = repeated.first() {
                 catalog.notes.push(format!(
-                    "{} metadata key{} more than once (`{}`); the last value is shown, as the format's own reader takes it",
+                    "{} metadata key{} more than once (`{}`); the last value is used, as in \
+                         the reference reader",
                     repeated.len(),
                     if repeated.len() == 1 { " occurs" } else { "s occur" },
                     escaped(first)
@@ -41,7 +42,7 @@ pub(super) fn read(json: &[u8], at: u64, budget: &Budget, catalog: &mut Catalog)
         }
         Err(error) => {
             let message = format!(
-                "the metadata is not a JSON object and is not shown: {}",
+                "the metadata is not a JSON object and is skipped: {}",
                 escaped(&error.to_string())
             );
             catalog.findings.push(Finding::general("metadata", message));
@@ -245,7 +246,7 @@ impl<'de> Visitor<'de> for Count {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut len = 0u64;
         let mut element = None;
-        while let Some(Kind(kind)) = seq.next_element()? {
+        while let Some(JsonKind(kind)) = seq.next_element()? {
             len = len.saturating_add(1);
             element = match element {
                 Some(before) if before != kind => Some("mixed"),
@@ -257,31 +258,31 @@ impl<'de> Visitor<'de> for Count {
 }
 
 /// The type of a value that is passed over.
-struct Kind(&'static str);
+struct JsonKind(&'static str);
 
-impl<'de> serde::Deserialize<'de> for Kind {
+impl<'de> serde::Deserialize<'de> for JsonKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Kinds;
         impl<'de> Visitor<'de> for Kinds {
-            type Value = Kind;
+            type Value = JsonKind;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON value")
             }
             visits! {
-                visit_unit() => Kind("null"),
-                visit_bool(_value: bool) => Kind("bool"),
-                visit_u64(_value: u64) => Kind("integer"),
-                visit_i64(_value: i64) => Kind("integer"),
-                visit_f64(_value: f64) => Kind("number"),
-                visit_str(_value: &str) => Kind("string"),
+                visit_unit() => JsonKind("null"),
+                visit_bool(_value: bool) => JsonKind("bool"),
+                visit_u64(_value: u64) => JsonKind("integer"),
+                visit_i64(_value: i64) => JsonKind("integer"),
+                visit_f64(_value: f64) => JsonKind("number"),
+                visit_str(_value: &str) => JsonKind("string"),
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Kind, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<JsonKind, A::Error> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Kind("array"))
+                Ok(JsonKind("array"))
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Kind, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonKind, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Kind("object"))
+                Ok(JsonKind("object"))
             }
         }
         deserializer.deserialize_any(Kinds)

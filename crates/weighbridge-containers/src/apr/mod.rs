@@ -101,10 +101,8 @@ fn version_of(input: &Input) -> Result<Version> {
     input.read_at(0, &mut magic)?;
     Version::of(magic).ok_or_else(|| {
         let [.., last] = magic;
-        Error::unsupported(format!(
-            "an APR file of an unknown kind: its magic number ends in {last:#04x}"
-        ))
-        .at(3)
-        .hint("the known kinds begin with `APR\\0`, `APR2`, `APR1`, `APRN` and `APRT`")
+        Error::unsupported(format!("unknown APR variant: the magic number ends in {last:#04x}"))
+            .at(3)
+            .hint("supported files begin with `APR\\0`, `APR2`, `APR1`, `APRN` or `APRT`")
     })
 }

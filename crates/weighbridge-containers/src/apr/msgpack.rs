@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
                 self.map(len, depth)?
             }
             0xc1 => {
-                return Err(Error::malformed("MessagePack has no value that starts with 0xc1"));
+                return Err(Error::malformed("0xc1 is not a MessagePack type"));
             }
             0xe0..=0xff => Value::Signed(8, i64::from(tag.cast_signed())),
         })
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
     fn enter(&self, depth: u32) -> Result<u32> {
         let inner = depth.saturating_add(1);
         self.budget.depth(inner, "the metadata")?;
-        let too_deep = || Error::malformed("the metadata nests too deeply");
+        let too_deep = || Error::malformed("the metadata is nested too deeply");
         (inner <= DEEPEST).then_some(inner).ok_or_else(too_deep)
     }
 

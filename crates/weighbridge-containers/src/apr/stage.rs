@@ -19,10 +19,10 @@ const DATA: u64 = 12;
 const WHOLE_MODEL: u32 = u32::MAX;
 
 pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
-    budget.items(1, "the list of tensors")?;
+    budget.items(1, "the tensor list")?;
     let mut cursor = Cursor::new(input, 4, Endian::Little);
-    let layer = cursor.u32("the layer")?;
-    let count = u64::from(cursor.u32("the number of elements")?);
+    let layer = cursor.u32("the layer name")?;
+    let count = u64::from(cursor.u32("the element count")?);
     let mut catalog = Catalog::default();
     let layer = match layer {
         WHOLE_MODEL => Value::text("model"),
@@ -40,7 +40,7 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
         refused: None,
     });
     catalog.declared_len = Some(end);
-    catalog.detail = Some("APRT, the output of one stage".to_owned());
+    catalog.detail = Some("APRT, one stage's output".to_owned());
     if let Some(len) = input.len() {
         note_truncation(&mut catalog, len);
         if len > end {

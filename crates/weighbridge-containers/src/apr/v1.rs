@@ -37,9 +37,9 @@ const FLAGS: [&str; 7] = [
 pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let mut cursor = Cursor::new(input, 4, Endian::Little);
     let (major, minor) = (cursor.u8("the version")?, cursor.u8("the version")?);
-    let kind = cursor.u16("the kind of model")?;
-    let metadata_len = u64::from(cursor.u32("the length of the metadata")?);
-    let payload = u64::from(cursor.u32("the length of the payload")?);
+    let kind = cursor.u16("the model kind")?;
+    let metadata_len = u64::from(cursor.u32("the metadata length")?);
+    let payload = u64::from(cursor.u32("the payload length")?);
     let unpacked = cursor.u32("the decompressed length")?;
     let compression = cursor.u8("the compression")?;
     let flags = cursor.u8("the flags")?;
@@ -53,15 +53,17 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
         ..Catalog::default()
     };
     catalog.notes.push(format!(
-        "version 1 holds one serialised object and no tensor table: {}, {payload} bytes {}{}",
+        "version 1 stores one serialized object without a tensor table: {}, {payload} bytes \
+             {}{}",
         kind_name(kind),
         compression_name(compression, unpacked),
         flag_names(flags),
     ));
     read_metadata(input, metadata_len, budget, &mut catalog)?;
     if let Some(len) = input.len().filter(|&len| len < end) {
-        let message =
-            format!("the payload and its checksum end at byte {end}, the file at byte {len}");
+        let message = format!(
+            "the payload and its checksum end at byte {end}, but the file ends at byte {len}"
+        );
         catalog.findings.push(Finding::general("truncated", message));
     }
     Ok(catalog)
@@ -102,7 +104,7 @@ fn compression_name(compression: u8, unpacked: u32) -> String {
         1 => format!("zstd (level 3) of {unpacked}"),
         2 => format!("zstd (level 19) of {unpacked}"),
         3 => format!("lz4 of {unpacked}"),
-        other => format!("in an unknown compression (number {other})"),
+        other => format!("with unknown compression (number {other})"),
     }
 }
 

@@ -46,7 +46,9 @@ struct Header {
 impl Header {
     fn read(input: &Input) -> Result<Self> {
         let mut bytes = [0; HEADER];
-        input.read_at(0, &mut bytes).map_err(|e| e.hint("an APR header takes 64 bytes"))?;
+        input
+            .read_at(0, &mut bytes)
+            .map_err(|e| e.hint("the APR header is truncated: it needs 64 bytes"))?;
         Ok(Self::of(&bytes))
     }
 
@@ -86,7 +88,7 @@ pub(super) fn open(input: &Input, budget: &Budget, old: bool) -> Result<Catalog>
     check_header(&header, &mut catalog);
     if header.flags & COLUMN_MAJOR != 0 {
         return Err(Error::unsupported(
-            "the file says that its tensors are column-major, which the format forbids",
+            "the file declares column-major tensors, which the format forbids",
         )
         .at(6)
         .hint("write it again with a current version of aprender"));
@@ -128,7 +130,7 @@ fn refuse_wrapper(input: &Input) -> Result<()> {
             Ok(())
         }
         _ => Err(Error::unsupported(format!(
-            "an APR1 file compressed as a whole with {name}, which cannot be read"
+            "the whole APR1 file is compressed with {name}, which is not supported"
         ))
         .at(4)
         .hint("decompress it with the version of aprender that wrote it (0.25)")),
@@ -138,18 +140,20 @@ fn refuse_wrapper(input: &Input) -> Result<()> {
 fn check_header(header: &Header, catalog: &mut Catalog) {
     if header.has_no_checksum() {
         catalog.notes.push(
-            "the header has no checksum (it is zero), as in files written by realizar".to_owned(),
+            "the header checksum is zero (not set), as in files written by realizar".to_owned(),
         );
     } else if header.checksum != header.stored_checksum {
         let message = format!(
-            "the header's checksum is {:08x}, but its bytes give {:08x}: the header was damaged or edited",
+            "the header checksum is {:08x}, but its bytes give {:08x}: the header is damaged \
+                 or was edited",
             header.stored_checksum, header.checksum
         );
         catalog.findings.push(Finding::general("checksum", message));
     }
     if header.version.0 != 2 {
         let (major, minor) = header.version;
-        let message = format!("the header says version {major}.{minor}; it is read as version 2");
+        let message =
+            format!("the header declares version {major}.{minor}; reading it as version 2");
         catalog.findings.push(Finding::general("version", message));
     }
     if !header.data.is_multiple_of(ALIGN) {
@@ -174,36 +178,41 @@ fn check_compression(input: &Input, header: &Header, catalog: &mut Catalog) -> R
         || (input.read_at(header.metadata, &mut first).is_ok() && first == *b"{");
     if !raw {
         return Err(Error::unsupported(format!(
-            "all that follows the header is compressed with {name}, which cannot be read"
+            "everything after the header is compressed with {name}, which is not supported"
         ))
         .at(HEADER as u64)
         .hint("write it again without compression"));
     }
     catalog.notes.push(format!(
-        "the header's flags say {name}, but nothing is compressed: its writer only sets the flag"
+        "the header flags {name} compression, but nothing is compressed: the writer only \
+             sets the flag"
     ));
     Ok(())
 }
 
 fn note_flags(header: &Header, catalog: &mut Catalog) {
     if header.flags & ENCRYPTED != 0 {
-        let message = "the header's flags say that the file is encrypted; version 2 defines no encryption, so its values are not read";
+        let message = "the header flags the file as encrypted; version 2 defines no encryption, so values \
+             are not read";
         catalog.findings.push(Finding::general("encrypted", message));
         catalog.unsafe_to_read = Some(message.to_owned());
     }
     if header.flags & SIGNED != 0 {
-        let message = "the header's flags say that the file is signed; version 2 defines no signature, so nothing was verified";
+        let message = "the header flags the file as signed; version 2 defines no signature, so nothing was \
+             verified";
         catalog.findings.push(Finding::general("signed", message));
     }
     if header.flags & UNKNOWN_FLAGS != 0 {
         let flags = header.flags & UNKNOWN_FLAGS;
-        catalog.notes.push(format!("the header has flags without a known meaning: {flags:#06x}"));
+        catalog.notes.push(format!("unknown header flags: {flags:#06x}"));
     }
     if header.flags & SHARDED != 0 {
         let shard = catalog.metadata.get("sharding").and_then(shard_of);
         catalog.notes.push(match shard {
-            Some((index, count)) => format!("this is shard {index} of {count}, counted from 0: the other tensors are in other files"),
-            None => "this is one shard of several: the other tensors are in other files".to_owned(),
+            Some((index, count)) => format!(
+                "shard {index} of {count}, counted from 0; the other tensors are in other files"
+            ),
+            None => "one shard of several; the other tensors are in other files".to_owned(),
         });
     }
 }
@@ -252,7 +261,7 @@ fn is_json_index(input: &Input, header: &Header) -> bool {
 fn note_index_end(end: u64, header: &Header, catalog: &mut Catalog) {
     if end > header.data {
         let message = format!(
-            "the tensor index ends at byte {end}, but the header says that the data starts at byte {}",
+            "the tensor index ends at byte {end}, but the header places the data at byte {}",
             header.data
         );
         catalog.findings.push(Finding::general("overlap", message));
@@ -262,30 +271,35 @@ fn note_index_end(end: u64, header: &Header, catalog: &mut Catalog) {
 fn note_index(seen: &index::Seen, header: &Header, catalog: &mut Catalog) {
     if let Some(name) = &seen.unsorted {
         let message = format!(
-            "the tensor index is not sorted by name, from `{}` on; the format's own reader refuses such files",
+            "the tensor index is not sorted by name, starting at `{}`; the reference reader \
+                 rejects such files",
             crate::text::escaped(name)
         );
-        match header.has_no_checksum() {
-            true => catalog.notes.push(message),
-            false => catalog.findings.push(Finding::general("unsorted", message)),
+        if header.has_no_checksum() {
+            catalog.notes.push(message)
+        } else {
+            catalog.findings.push(Finding::general("unsorted", message))
         }
     }
     if seen.cut_names > 0 {
         catalog.notes.push(format!(
-            "{} names are exactly 256 bytes long: the writer silently cuts longer ones",
+            "{} names are exactly 256 bytes long and may be cut: the writer truncates longer \
+                 names silently",
             seen.cut_names
         ));
     }
     for ((id, name), count) in &seen.foreign {
         let also = match (id, &**name) {
-            (8, "APR_Q4") => "; some writers meant Q4_K by it, which can have the same size",
+            (8, "APR_Q4") => "; some writers use it for Q4_K, which can have the same size",
             (9, "APR_Q8") => {
-                "; elsewhere it means Q8_1, which has another size except for 32 elements"
+                "; other files use it for Q8_1, whose size differs unless a tensor has 32 \
+                     elements"
             }
             _ => "",
         };
         catalog.notes.push(format!(
-            "type number {id} is read as {name} by the size of the tensors ({count}): the file uses an older or foreign list of types{also}"
+            "type number {id} is read as {name}, judging by tensor sizes ({count}): the file \
+                 uses older or foreign type numbers{also}"
         ));
     }
 }

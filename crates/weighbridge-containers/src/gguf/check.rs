@@ -28,7 +28,7 @@ pub(super) fn check(catalog: &mut Catalog, reader: &Reader<'_>, alignment: u64) 
 pub(super) fn report(found: &mut Vec<Finding>, budget: &Budget, finding: Finding) -> Result<()> {
     let text = finding.message.len().saturating_add(finding.tensor.as_ref().map_or(0, String::len));
     let bytes = (size_of::<Finding>() as u64).saturating_add(text as u64);
-    budget.charge(bytes, "the list of problems")?;
+    budget.charge(bytes, "the problem list")?;
     found.push(finding);
     Ok(())
 }
@@ -38,7 +38,8 @@ fn check_alignment(catalog: &mut Catalog, reader: &Reader<'_>, alignment: u64) -
     for tensor in &catalog.tensors {
         let offset = start(tensor).saturating_sub(data_start);
         if offset.checked_rem(alignment) != Some(0) {
-            let message = format!("its offset {offset} is not a multiple of alignment {alignment}");
+            let message =
+                format!("offset {offset} is not a multiple of the alignment ({alignment})");
             let finding = Finding::of(&tensor.name, "misaligned", message);
             report(&mut catalog.findings, reader.budget, finding)?;
         }
@@ -59,7 +60,7 @@ fn check_overlap(catalog: &mut Catalog, budget: &Budget) -> Result<u64> {
             && start(tensor) < before_end
         {
             let message = format!(
-                "it begins at byte {}, but `{}` ends at byte {before_end}",
+                "it starts at byte {}, but `{}` ends at byte {before_end}",
                 start(tensor),
                 shortened(&before.name, 200)
             );
@@ -76,7 +77,7 @@ fn check_overlap(catalog: &mut Catalog, budget: &Budget) -> Result<u64> {
 fn note_forks(catalog: &mut Catalog) {
     const FORKS: [(&str, &str); 2] = [
         ("I2_S", "type 36 is read as BitNet's I2_S"),
-        ("MXFP4", "type 4 is read as early Ollama's MXFP4, whose nibbles are in another order"),
+        ("MXFP4", "type 4 is read as early Ollama's MXFP4, which orders nibbles differently"),
     ];
     for (name, note) in FORKS {
         let stored = StoredType::opaque(name);

@@ -9,7 +9,7 @@ use crate::text::{escaped, shortened};
 
 use super::check::report;
 use super::original_shapes::{self, Stated};
-use super::reader::{Kind, Reader};
+use super::reader::{Reader, ValueType};
 
 /// A key and its value.
 type Entry = (Box<str>, Value);
@@ -27,11 +27,11 @@ pub(super) fn read(
     catalog: &mut Catalog,
 ) -> Result<Vec<Stated>> {
     let least = reader.prefix_bytes().saturating_add(5);
-    reader.expect_items(count, least, "the list of metadata entries")?;
-    reader.budget.items(count, "the list of metadata entries")?;
+    reader.expect_items(count, least, "the metadata")?;
+    reader.budget.items(count, "the metadata")?;
     let (mut entries, mut shapes) = (Vec::new(), Vec::new());
     for _ in 0..count {
-        reader.budget.charge(RECORD, "the list of metadata entries")?;
+        reader.budget.charge(RECORD, "the metadata")?;
         let key = reader.name("a metadata key")?;
         let value = match key.strip_prefix(original_shapes::PREFIX) {
             None => value(reader),
@@ -50,10 +50,10 @@ pub(super) fn read(
 /// A value that should be the shape of a tensor, and what it says.
 fn stated_shape(reader: &mut Reader<'_>, tensor: &str) -> Result<(Value, Stated)> {
     const COST: u64 = original_shapes::MAX_RANK.saturating_mul(size_of::<Value>() as u64);
-    reader.budget.charge(COST.saturating_add(tensor.len() as u64), "the shapes of tensors")?;
+    reader.budget.charge(COST.saturating_add(tensor.len() as u64), "the tensor shapes")?;
     let of = |sides| Stated { tensor: tensor.into(), sides };
-    let kind = Kind::read(reader)?;
-    if kind != Kind::Array {
+    let kind = ValueType::read(reader)?;
+    if kind != ValueType::Array {
         return Ok((single(reader, kind)?, of(None)));
     }
     let (kind, len) = array_head(reader)?;
@@ -81,7 +81,7 @@ fn keep_first(reader: &Reader<'_>, entries: Vec<Entry>, catalog: &mut Catalog) -
             catalog.metadata.push(key, value);
         } else {
             let message =
-                format!("metadata key `{}` occurs again; the first value is used", escaped(&key));
+                format!("duplicate metadata key `{}`; the first value is used", escaped(&key));
             let finding = Finding::general("duplicate-key", message);
             report(&mut catalog.findings, reader.budget, finding)?;
         }
@@ -90,30 +90,30 @@ fn keep_first(reader: &Reader<'_>, entries: Vec<Entry>, catalog: &mut Catalog) -
 }
 
 fn value(reader: &mut Reader<'_>) -> Result<Value> {
-    match Kind::read(reader)? {
-        Kind::Array => array(reader).map(Value::Array),
+    match ValueType::read(reader)? {
+        ValueType::Array => array(reader).map(Value::Array),
         kind => single(reader, kind),
     }
 }
 
 /// A value that is not an array.
-fn single(reader: &mut Reader<'_>, kind: Kind) -> Result<Value> {
+fn single(reader: &mut Reader<'_>, kind: ValueType) -> Result<Value> {
     const WHAT: &str = "a metadata value";
     let cursor = &mut reader.cursor;
     Ok(match kind {
-        Kind::U8 => Value::Unsigned(8, cursor.u8(WHAT)?.into()),
-        Kind::I8 => Value::Signed(8, cursor.i8(WHAT)?.into()),
-        Kind::U16 => Value::Unsigned(16, cursor.u16(WHAT)?.into()),
-        Kind::I16 => Value::Signed(16, cursor.i16(WHAT)?.into()),
-        Kind::U32 => Value::Unsigned(32, cursor.u32(WHAT)?.into()),
-        Kind::I32 => Value::Signed(32, cursor.i32(WHAT)?.into()),
-        Kind::U64 => Value::Unsigned(64, cursor.u64(WHAT)?),
-        Kind::I64 => Value::Signed(64, cursor.i64(WHAT)?),
-        Kind::F32 => Value::F32(cursor.f32(WHAT)?),
-        Kind::F64 => Value::F64(cursor.f64(WHAT)?),
-        Kind::Bool => Value::Bool(cursor.u8(WHAT)? != 0),
-        Kind::String => reader.text(WHAT)?,
-        Kind::Array => return Err(Error::usage("an array is not a single value")),
+        ValueType::U8 => Value::Unsigned(8, cursor.u8(WHAT)?.into()),
+        ValueType::I8 => Value::Signed(8, cursor.i8(WHAT)?.into()),
+        ValueType::U16 => Value::Unsigned(16, cursor.u16(WHAT)?.into()),
+        ValueType::I16 => Value::Signed(16, cursor.i16(WHAT)?.into()),
+        ValueType::U32 => Value::Unsigned(32, cursor.u32(WHAT)?.into()),
+        ValueType::I32 => Value::Signed(32, cursor.i32(WHAT)?.into()),
+        ValueType::U64 => Value::Unsigned(64, cursor.u64(WHAT)?),
+        ValueType::I64 => Value::Signed(64, cursor.i64(WHAT)?),
+        ValueType::F32 => Value::F32(cursor.f32(WHAT)?),
+        ValueType::F64 => Value::F64(cursor.f64(WHAT)?),
+        ValueType::Bool => Value::Bool(cursor.u8(WHAT)? != 0),
+        ValueType::String => reader.text(WHAT)?,
+        ValueType::Array => return Err(Error::usage("expected a single value, found an array")),
     })
 }
 
@@ -125,8 +125,8 @@ fn array(reader: &mut Reader<'_>) -> Result<ArrayRef> {
     Ok(ArrayRef { element: element.name().into(), len, offset })
 }
 
-fn array_head(reader: &mut Reader<'_>) -> Result<(Kind, u64)> {
-    let kind = Kind::read(reader)?;
+fn array_head(reader: &mut Reader<'_>) -> Result<(ValueType, u64)> {
+    let kind = ValueType::read(reader)?;
     let len = reader.length("an array's length")?;
     let least = least_bytes(reader, kind);
     reader.expect_items(len, least, "a metadata array")?;
@@ -134,11 +134,11 @@ fn array_head(reader: &mut Reader<'_>) -> Result<(Kind, u64)> {
 }
 
 /// The fewest bytes one value of a kind can take.
-fn least_bytes(reader: &Reader<'_>, kind: Kind) -> u64 {
+fn least_bytes(reader: &Reader<'_>, kind: ValueType) -> u64 {
     let prefix = reader.prefix_bytes();
     match kind {
-        Kind::String => prefix,
-        Kind::Array => prefix.saturating_add(4),
+        ValueType::String => prefix,
+        ValueType::Array => prefix.saturating_add(4),
         kind => kind.width().unwrap_or(1),
     }
 }
@@ -147,13 +147,13 @@ fn least_bytes(reader: &Reader<'_>, kind: Kind) -> u64 {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Element {
     /// The innermost kind; none where arrays differ.
-    kind: Option<Kind>,
+    kind: Option<ValueType>,
     nesting: u32,
 }
 
 impl Element {
     fn name(self) -> String {
-        let mut name = self.kind.map_or("mixed", Kind::name).to_owned();
+        let mut name = self.kind.map_or("mixed", ValueType::name).to_owned();
         for _ in 0..self.nesting {
             name = format!("array[{name}]");
         }
@@ -162,7 +162,7 @@ impl Element {
 }
 
 /// Walks over `len` elements of a kind.
-fn skip(reader: &mut Reader<'_>, kind: Kind, len: u64, depth: u32) -> Result<Element> {
+fn skip(reader: &mut Reader<'_>, kind: ValueType, len: u64, depth: u32) -> Result<Element> {
     const WHAT: &str = "a metadata array";
     if let Some(width) = kind.width() {
         reader.cursor.skip(len.saturating_mul(width), WHAT)?;
@@ -170,7 +170,7 @@ fn skip(reader: &mut Reader<'_>, kind: Kind, len: u64, depth: u32) -> Result<Ele
     }
     // A bound on time, not on memory: nothing is kept of what is walked over.
     reader.budget.items(len, "the elements of metadata arrays")?;
-    if kind == Kind::String {
+    if kind == ValueType::String {
         let prefix = reader.prefix();
         reader.cursor.skip_strings(len, prefix, "a string in a metadata array")?;
         return Ok(Element { kind: Some(kind), nesting: 0 });
@@ -188,22 +188,23 @@ fn skip(reader: &mut Reader<'_>, kind: Kind, len: u64, depth: u32) -> Result<Ele
     }
     Ok(match all {
         Some(inner) => Element { nesting: inner.nesting.saturating_add(1), ..inner },
-        None => Element { kind: Some(Kind::Array), nesting: 0 },
+        None => Element { kind: Some(ValueType::Array), nesting: 0 },
     })
 }
 
 fn check_depth(reader: &Reader<'_>, depth: u32) -> Result<()> {
     let at = reader.cursor.position();
-    reader.budget.depth(depth, "arrays inside arrays").map_err(|e| e.at(at))?;
-    match depth > MAX_NESTING {
-        true => Err(Error::limit(format!("arrays nest deeper than {MAX_NESTING} levels")).at(at)),
-        false => Ok(()),
+    reader.budget.depth(depth, "a nested metadata array").map_err(|e| e.at(at))?;
+    if depth > MAX_NESTING {
+        Err(Error::limit(format!("arrays are nested deeper than {MAX_NESTING} levels")).at(at))
+    } else {
+        Ok(())
     }
 }
 
 /// Reads the elements of an array that was walked over.
 pub(super) fn elements(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Vec<Value>> {
-    let Some(kind) = Kind::from_name(&array.element) else {
+    let Some(kind) = ValueType::from_name(&array.element) else {
         return Err(Error::usage(format!("`{}` is not a GGUF type", escaped(&array.element))));
     };
     reader.cursor.seek(array.offset);
@@ -216,7 +217,7 @@ pub(super) fn elements(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Vec<
 /// for an old or big-endian file, which stores them differently.
 pub(super) fn raw(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Option<Vec<u8>>> {
     const WHAT: &str = "a metadata array";
-    let kind = Kind::from_name(&array.element);
+    let kind = ValueType::from_name(&array.element);
     let Some(kind) = kind.filter(|_| reader.endian() == Endian::Little && reader.version > 1)
     else {
         return Ok(None);
@@ -229,12 +230,12 @@ pub(super) fn raw(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Option<Ve
     let mut out = kind.number().to_le_bytes().to_vec();
     out.extend(array.len.to_le_bytes());
     let len = usize::try_from(len)
-        .map_err(|_| Error::limit("an array is longer than this machine can address"))?;
+        .map_err(|_| Error::limit("the array is too long for this machine's address space"))?;
     out.extend_from_slice(reader.cursor.take(len, WHAT)?);
     Ok(Some(out))
 }
 
-fn list(reader: &mut Reader<'_>, kind: Kind, len: u64, depth: u32) -> Result<Vec<Value>> {
+fn list(reader: &mut Reader<'_>, kind: ValueType, len: u64, depth: u32) -> Result<Vec<Value>> {
     const WHAT: &str = "the elements of a metadata array";
     check_depth(reader, depth)?;
     reader.budget.items(len, WHAT)?;
@@ -242,7 +243,7 @@ fn list(reader: &mut Reader<'_>, kind: Kind, len: u64, depth: u32) -> Result<Vec
     let mut values = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
     for _ in 0..len {
         values.push(match kind {
-            Kind::Array => {
+            ValueType::Array => {
                 let (kind, len) = array_head(reader)?;
                 Value::List(list(reader, kind, len, depth.saturating_add(1))?)
             }

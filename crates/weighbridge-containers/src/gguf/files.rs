@@ -16,13 +16,13 @@ pub(super) static FILES: Conventions = Conventions {
     any_part_is_whole: true,
     companions: &[("*mmproj*", "a multimodal projector"), ("*imatrix*", "an importance matrix")],
     look_alikes: &[
-        before(b"lmgg", "a ggml file from before GGUF, without a version"),
-        before(b"fmgg", "a ggml file from before GGUF (ggmf)"),
-        before(b"tjgg", "a ggml file from before GGUF (ggjt)"),
-        before(b"algg", "a ggml adapter from before GGUF (ggla)"),
+        before(b"lmgg", "a pre-GGUF ggml file without a version"),
+        before(b"fmgg", "a pre-GGUF ggml file (ggmf)"),
+        before(b"tjgg", "a pre-GGUF ggml file (ggjt)"),
+        before(b"algg", "a pre-GGUF ggml adapter (ggla)"),
         Signature {
             magic: Magic::start(b"MZqFpD"),
-            what: "a llamafile, a program with the model packed inside",
+            what: "a llamafile (an executable with the model inside)",
             hint: || "unpack it (`unzip model.llamafile`) and open the .gguf inside".to_owned(),
             ambiguous: false,
         },

@@ -59,8 +59,8 @@ impl Container for Gguf {
 
     fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         let mut reader = Reader::new(input, opening.budget)?;
-        let tensor_count = reader.length("the number of tensors")?;
-        let entry_count = reader.length("the number of metadata entries")?;
+        let tensor_count = reader.length("the tensor count")?;
+        let entry_count = reader.length("the metadata entry count")?;
         let mut catalog = Catalog::default();
         let shapes = entries::read(&mut reader, entry_count, &mut catalog)?;
         let alignment = alignment(&catalog.metadata)?;
@@ -101,7 +101,7 @@ fn alignment(metadata: &Metadata) -> Result<u64> {
         Some(value) => match value.as_u64() {
             Some(alignment) if alignment.is_power_of_two() => Ok(alignment),
             _ => Err(Error::malformed(format!(
-                "general.alignment is {}, it must be a power of two",
+                "general.alignment is {}, but must be a power of two",
                 shortened(&value.to_json().to_string(), 60)
             ))),
         },

@@ -60,14 +60,14 @@ pub(super) fn apply(catalog: &mut Catalog, stated: Vec<Stated>, budget: &Budget)
         let count = shapes.len();
         let tensors = if count == 1 { "tensor was" } else { "tensors were" };
         catalog.notes.push(format!(
-            "{count} {tensors} flattened to fit blocks; the shapes are those that metadata \
-             `{PREFIX}*` gives"
+            "{count} {tensors} flattened to fit blocks; metadata `{PREFIX}*` gives the \
+                 original shapes"
         ));
     }
     if elsewhere > 0 {
         let tensors = if elsewhere == 1 { "tensor that is" } else { "tensors that are" };
         catalog.notes.push(format!(
-            "metadata `{PREFIX}*` gives the shapes of {elsewhere} {tensors} not in this file"
+            "metadata `{PREFIX}*` gives shapes for {elsewhere} {tensors} not in this file"
         ));
     }
     catalog.findings.append(&mut findings);
@@ -89,7 +89,7 @@ fn shape(sides: Option<&[Value]>, stored: &[u64]) -> Result<Shape, String> {
     match (element_count(&shape), element_count(stored)) {
         (Some(said), Some(there)) if said == there => Ok(shape),
         (_, there) => Err(format!(
-            "is {:?}, which does not count the {} elements of the stored shape {stored:?}",
+            "is {:?}, but must have the {} elements of the stored shape {stored:?}",
             &shape[..],
             there.unwrap_or(0),
         )),

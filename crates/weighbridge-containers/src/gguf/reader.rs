@@ -26,7 +26,7 @@ impl<'a> Reader<'a> {
     /// Reads magic and version; what follows is next.
     pub(super) fn new(input: &'a Input, budget: &'a Budget) -> Result<Self> {
         let mut cursor = Cursor::new(input, 0, Endian::Little);
-        if cursor.take(MAGIC.len(), "the magic")? != MAGIC {
+        if cursor.take(MAGIC.len(), "the magic number")? != MAGIC {
             return Err(Error::malformed("a GGUF file begins with `GGUF`").at(0));
         }
         let mut version = cursor.u32("the version")?;
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
             1..=3 => Ok(Self { cursor, budget, version, file_len: input.len() }),
             0 => Err(Error::malformed("GGUF has no version 0").at(4)),
             _ => Err(Error::unsupported(format!(
-                "version {version} of GGUF is not supported; versions 1 to 3 are"
+                "GGUF version {version} is not supported; supported versions are 1 to 3"
             ))
             .at(4)),
         }
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
         self.cursor.expect(len, what)?;
         self.budget.charge(len, what)?;
         let len = usize::try_from(len)
-            .map_err(|_| Error::limit("a string is longer than this machine can address"))?;
+            .map_err(|_| Error::limit("the string is too long for this machine's address space"))?;
         let start = self.cursor.position();
         Ok((start, self.cursor.take(len, what)?))
     }
@@ -108,10 +108,10 @@ macro_rules! kinds {
     ($($kind:ident $name:literal $width:literal),*) => {
         /// The type of a metadata value.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Kind { $($kind),* }
+        pub(super) enum ValueType { $($kind),* }
 
         /// Every kind by its number: name and width in bytes, zero where that varies.
-        const KINDS: [(Kind, &str, u64); 13] = [$((Kind::$kind, $name, $width)),*];
+        const VALUE_TYPES: [(ValueType, &str, u64); 13] = [$((ValueType::$kind, $name, $width)),*];
     };
 }
 
@@ -120,21 +120,21 @@ kinds! {
     Bool "bool" 1, String "string" 0, Array "array" 0, U64 "u64" 8, I64 "i64" 8, F64 "f64" 8
 }
 
-impl Kind {
+impl ValueType {
     /// The next value's type.
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self> {
         let at = reader.cursor.position();
         let id = reader.cursor.u32("a value's type")?;
-        let row = usize::try_from(id).ok().and_then(|id| KINDS.get(id));
+        let row = usize::try_from(id).ok().and_then(|id| VALUE_TYPES.get(id));
         row.map(|row| row.0).ok_or_else(|| {
-            Error::malformed(format!("value type {id} is not known, types 0 to 12 are")).at(at)
+            Error::malformed(format!("unknown value type {id}; types are 0 to 12")).at(at)
         })
     }
 
     /// The kind of that name; `array[..]` is an array whatever is in it.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         let name = name.split('[').next()?;
-        KINDS.iter().find(|row| row.1 == name).map(|row| row.0)
+        VALUE_TYPES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
     /// Its number in files.
@@ -144,17 +144,17 @@ impl Kind {
 
     /// Its name in reports.
     pub(super) fn name(self) -> &'static str {
-        KINDS.iter().find(|row| row.0 == self).map_or("unknown", |row| row.1)
+        VALUE_TYPES.iter().find(|row| row.0 == self).map_or("unknown", |row| row.1)
     }
 
     /// Whether it is a whole number.
     pub(super) fn is_integer(self) -> bool {
-        use Kind::{I8, I16, I32, I64, U8, U16, U32, U64};
+        use ValueType::{I8, I16, I32, I64, U8, U16, U32, U64};
         matches!(self, U8 | I8 | U16 | I16 | U32 | I32 | U64 | I64)
     }
 
     /// Its width, where all values have the same.
     pub(super) fn width(self) -> Option<u64> {
-        KINDS.iter().find(|row| row.0 == self).map(|row| row.2).filter(|&width| width > 0)
+        VALUE_TYPES.iter().find(|row| row.0 == self).map(|row| row.2).filter(|&width| width > 0)
     }
 }

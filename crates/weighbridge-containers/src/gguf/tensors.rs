@@ -22,7 +22,7 @@ pub(super) fn read(
     alignment: u64,
     catalog: &mut Catalog,
 ) -> Result<()> {
-    const WHAT: &str = "the list of tensors";
+    const WHAT: &str = "the tensor list";
     let least = reader.prefix_bytes().saturating_add(16);
     reader.expect_items(count, least, WHAT)?;
     reader.budget.items(count, WHAT)?;
@@ -85,7 +85,7 @@ fn shape(reader: &mut Reader<'_>) -> Result<Shape> {
     let rank = reader.cursor.u32("a tensor's rank")?;
     if rank > MAX_RANK {
         return Err(Error::malformed(format!(
-            "it has {rank} dimensions, at most {MAX_RANK} can be read"
+            "{rank} dimensions exceed the maximum of {MAX_RANK}"
         )));
     }
     let mut shape = Shape::new();
@@ -106,7 +106,7 @@ pub(super) fn extent(shape: &[u64]) -> Result<Extent> {
 }
 
 fn too_large(shape: &[u64]) -> Error {
-    Error::malformed(format!("its shape {shape:?} is too large"))
+    Error::malformed(format!("shape {shape:?} is too large"))
 }
 
 /// Turns offsets from the start of the data into offsets from the start of the file.
@@ -115,7 +115,7 @@ fn place(catalog: &mut Catalog, data_start: u64) -> Result<()> {
         let Run::At(offset) = &mut tensor.place.run else { continue };
         let end = data_start.checked_add(*offset).and_then(|start| start.checked_add(tensor.bytes));
         if end.is_none() {
-            let message = format!("its offset {offset} is too large");
+            let message = format!("offset {offset} is too large");
             return Err(Error::malformed(message).in_tensor(&tensor.name));
         }
         *offset = data_start.saturating_add(*offset);

@@ -136,7 +136,7 @@ fn versions_and_alignments_that_are_not() {
 #[test]
 fn twice_the_same_name() {
     let file = File::new().tensor("w", &[8], 0, 0).tensor("w", &[8], 0, 32);
-    fails(file.bytes(64), ErrorKind::Malformed, "occurs twice");
+    fails(file.bytes(64), ErrorKind::Malformed, "lists this name twice");
     let file = File::new().text("k", "first").text("k", "second");
     let catalog = open(file.header()).unwrap();
     assert_eq!(catalog.metadata.len(), 1);
@@ -205,7 +205,7 @@ fn stated_shapes_must_fit_their_tensors() {
     assert!(matches!(good.metadata.get(KEY), Some(Value::Array(array)) if array.len == 3));
     let long = [File::new().u32(5).to_vec(), File::new().count(9), vec![1; 36]].concat();
     for (kind, value, words) in [
-        (9, array(5, &[2, 4, 4]), "does not count the 24 elements of the stored shape [3, 8]"),
+        (9, array(5, &[2, 4, 4]), "must have the 24 elements of the stored shape [3, 8]"),
         (9, array(5, &[-2, -4, 3]), "is [-2,-4,3], but every dimension must be positive"),
         (9, array(5, &[0, 4, 3]), "every dimension must be positive"),
         (9, array(6, &[2, 4, 3]), "is not an array of at most 8 integers"),
@@ -269,10 +269,10 @@ fn depth_has_an_end() {
 fn lengths_that_lie() {
     let mut counts = File::new();
     counts.tensors.0 = u64::MAX;
-    fails(counts.header(), ErrorKind::Malformed, "the list of tensors");
+    fails(counts.header(), ErrorKind::Malformed, "the tensor list");
     let mut counts = File::new();
     counts.entries.0 = u64::MAX / 13;
-    fails(counts.header(), ErrorKind::Malformed, "metadata entries");
+    fails(counts.header(), ErrorKind::Malformed, "the metadata");
     let huge = u64::MAX.to_le_bytes();
     fails(File::new().entry("k", 8, &huge).header(), ErrorKind::Malformed, "a metadata value");
     for kind in [0u32, 8, 9, 12] {

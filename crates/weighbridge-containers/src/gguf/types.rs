@@ -124,7 +124,10 @@ fn blocks(block: &'static Block, extent: Extent, endian: Endian) -> Resolved {
         }),
         swap: if big && !block.words.is_empty() { Swap::Blocks(block) } else { Swap::None },
         refused: (big && !known).then(|| {
-            format!("the byte order of {} blocks in a big-endian file is not known", block.name)
+            format!(
+                "{} blocks in big-endian files are not supported: their byte order is unknown",
+                block.name
+            )
         }),
     }
 }
@@ -143,7 +146,7 @@ fn block_size(
         Some(bytes) => Size::Bytes(bytes),
         None if extent.columns.checked_rem(length.into()) == Some(0) => Size::TooLarge,
         None => Size::BadShape(format!(
-            "{name} has blocks of {length} elements, but its rows have {}",
+            "row length {} is not a multiple of the {name} block size ({length})",
             extent.columns
         )),
     }
@@ -152,8 +155,10 @@ fn block_size(
 /// Numbers that mean something else in this file.
 fn fork(id: u32, extent: Extent, dialect: Dialect) -> Option<Resolved> {
     let unsized_type = |name: &str| {
-        let reason =
-            format!("{name} is BitNet's own; its layout depends on tuning that is not in the file");
+        let reason = format!(
+            "{name} is specific to BitNet; its layout depends on tuning that the file does \
+                 not store"
+        );
         opaque(name.to_owned(), Size::Unknown(reason))
     };
     Some(match id {
@@ -169,7 +174,7 @@ fn fork(id: u32, extent: Extent, dialect: Dialect) -> Option<Resolved> {
             let size = match extent.elements % 4 {
                 0 => bytes.map_or(Size::TooLarge, Size::Bytes),
                 _ => Size::BadShape(format!(
-                    "I2_S packs four elements to a byte, but it has {} elements",
+                    "I2_S packs four elements per byte, but the element count is {}",
                     extent.elements
                 )),
             };
@@ -192,9 +197,10 @@ fn unknown(id: u32) -> String {
         36..=38 => format!("type {id} was removed from ggml; only BitNet files reuse it"),
         202..=399 => {
             format!(
-                "type {id} is not known; ik_llama.cpp uses such numbers for types with interleaved rows"
+                "unsupported type {id}; ik_llama.cpp uses such numbers for row-interleaved \
+                     types"
             )
         }
-        _ => format!("type {id} is not known to this version"),
+        _ => format!("unsupported type {id}"),
     }
 }

@@ -12,7 +12,7 @@ use crate::writing::{
     self, Entries, FileContext, Holds, Layout, MetadataValue, Planned, Writer, end_of,
 };
 
-use super::reader::{Kind, MAGIC};
+use super::reader::{MAGIC, ValueType};
 use super::{Gguf, tensors, types};
 
 /// ggml's buffer for a name, with the zero at its end.
@@ -29,10 +29,10 @@ const FILE_TYPE: &str = "general.file_type";
 impl Writer for Gguf {
     fn refuses_name(&self, name: &str) -> Option<String> {
         if name.contains('\0') {
-            return Some("its name contains a zero byte, which ggml does not allow".to_owned());
+            return Some("the name contains a zero byte, which ggml does not allow".to_owned());
         }
         let (len, most) = (name.len(), MAX_NAME - 1);
-        (len > most).then(|| format!("its name has {len} bytes, ggml reads at most {most}"))
+        (len > most).then(|| format!("the name has {len} bytes; ggml allows at most {most}"))
     }
 
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String> {
@@ -44,7 +44,7 @@ impl Writer for Gguf {
         }
         if tensor.shape.len() > MAX_RANK {
             let rank = tensor.shape.len();
-            return Some(format!("it has {rank} dimensions, ggml reads at most {MAX_RANK}"));
+            return Some(format!("it has {rank} dimensions; ggml allows at most {MAX_RANK}"));
         }
         if tensors::extent(tensor.shape).is_err() {
             return Some(writing::too_large(tensor, "GGUF"));
@@ -68,7 +68,7 @@ impl Writer for Gguf {
         let is_block = matches!(most, Some(StoredType::Block(_)));
         if let Some((key, _)) = entries.iter().find(|(key, _)| key.is_empty()) {
             return Err(Error::usage(format!(
-                "a metadata key `{key}` is empty, which ggml refuses"
+                "the metadata array `{key}` is empty, which ggml rejects"
             )));
         }
         if kept {
@@ -99,8 +99,9 @@ impl Writer for Gguf {
         for tensor in tensors {
             places.push(end);
             let next = end_of(end, tensor)?.checked_next_multiple_of(alignment);
-            end =
-                next.ok_or_else(|| Error::limit("the file would be too long for any file system"))?;
+            end = next.ok_or_else(|| {
+                Error::limit("the file would exceed the largest size of any file system")
+            })?;
         }
         let mut header = header(tensors, &places, context)?;
         let start = (header.len() as u64).next_multiple_of(alignment);
@@ -160,7 +161,8 @@ fn alignment(metadata: &[(String, MetadataValue)]) -> Result<u64> {
     match value {
         Value::Unsigned(32, number) if number.is_power_of_two() && *number >= 8 => Ok(*number),
         _ => Err(Error::usage(
-            "general.alignment must be a u32, a power of two and at least 8, for ggml to read it",
+            "general.alignment must be a u32 power of two of at least 8; ggml rejects other \
+                 values",
         )),
     }
 }
@@ -176,7 +178,7 @@ fn header(tensors: &[Planned<'_>], places: &[u64], context: &FileContext<'_>) ->
         match entry {
             MetadataValue::Value(single) => value(&mut out, single),
             MetadataValue::Raw(bytes) => {
-                out.extend(Kind::Array.number().to_le_bytes());
+                out.extend(ValueType::Array.number().to_le_bytes());
                 out.extend_from_slice(bytes);
             }
         }
@@ -207,7 +209,7 @@ fn split_entries(context: &FileContext<'_>) -> Result<Entries> {
     if count < 2 {
         return Ok(Vec::new());
     }
-    let too_many = |_| Error::limit(format!("{count} files are more than GGUF can number"));
+    let too_many = |_| Error::limit(format!("{count} shards exceed what GGUF can number"));
     let narrow = |number| u16::try_from(number).map(u64::from).map_err(too_many);
     let tensors = i32::try_from(context.tensors).map_err(too_many)?;
     Ok(vec![
@@ -223,29 +225,29 @@ fn text(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
 }
 
 /// The kind a value has in a file; what GGUF has no kind for is written as JSON.
-fn kind(value: &Value) -> Kind {
+fn kind(value: &Value) -> ValueType {
     match value {
-        Value::Bool(_) => Kind::Bool,
-        Value::Unsigned(8, _) => Kind::U8,
-        Value::Unsigned(16, _) => Kind::U16,
-        Value::Unsigned(32, _) => Kind::U32,
-        Value::Unsigned(..) => Kind::U64,
-        Value::Signed(8, _) => Kind::I8,
-        Value::Signed(16, _) => Kind::I16,
-        Value::Signed(32, _) => Kind::I32,
-        Value::Signed(..) => Kind::I64,
-        Value::F32(_) => Kind::F32,
-        Value::F64(_) => Kind::F64,
-        Value::List(values) if is_array(values) => Kind::Array,
-        Value::Array(array) if array.len == 0 => Kind::Array,
-        _ => Kind::String,
+        Value::Bool(_) => ValueType::Bool,
+        Value::Unsigned(8, _) => ValueType::U8,
+        Value::Unsigned(16, _) => ValueType::U16,
+        Value::Unsigned(32, _) => ValueType::U32,
+        Value::Unsigned(..) => ValueType::U64,
+        Value::Signed(8, _) => ValueType::I8,
+        Value::Signed(16, _) => ValueType::I16,
+        Value::Signed(32, _) => ValueType::I32,
+        Value::Signed(..) => ValueType::I64,
+        Value::F32(_) => ValueType::F32,
+        Value::F64(_) => ValueType::F64,
+        Value::List(values) if is_array(values) => ValueType::Array,
+        Value::Array(array) if array.len == 0 => ValueType::Array,
+        _ => ValueType::String,
     }
 }
 
 /// Whether values can be written as one array: at least one, all of one kind, and none an array
 /// itself, since ggml has no nested arrays.
 fn is_array(values: &[Value]) -> bool {
-    let first = values.first().map(kind).filter(|kind| *kind != Kind::Array);
+    let first = values.first().map(kind).filter(|kind| *kind != ValueType::Array);
     first.is_some() && values.iter().all(|value| Some(kind(value)) == first)
 }
 
@@ -266,13 +268,13 @@ fn bare(out: &mut Vec<u8>, value: &Value) {
         Value::Text(string) => text(out, string.as_bytes()),
         Value::RawText(bytes) => text(out, bytes),
         Value::List(values) if is_array(values) => {
-            let element = values.first().map_or(Kind::String, kind);
+            let element = values.first().map_or(ValueType::String, kind);
             out.extend(element.number().to_le_bytes());
             out.extend((values.len() as u64).to_le_bytes());
             values.iter().for_each(|value| bare(out, value));
         }
         Value::Array(array) if array.len == 0 => {
-            let element = Kind::from_name(&array.element).unwrap_or(Kind::String);
+            let element = ValueType::from_name(&array.element).unwrap_or(ValueType::String);
             out.extend(element.number().to_le_bytes());
             out.extend(0u64.to_le_bytes());
         }

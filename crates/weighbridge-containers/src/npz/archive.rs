@@ -88,7 +88,7 @@ impl<'a> List<'a> {
         let claims = archive.name(member).ends_with(".npy");
         let error = match read {
             Ok(Some(tensor)) => return array::push(&mut self.catalog, tensor, budget),
-            Ok(None) if claims => Error::malformed("it does not begin like an NPY array"),
+            Ok(None) if claims => Error::malformed("not an NPY array: wrong magic bytes"),
             Ok(None) => return self.note_other(archive.name(member)),
             // Reading further members would fail the same way.
             Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => {
@@ -101,9 +101,10 @@ impl<'a> List<'a> {
             _ => "damaged-array",
         };
         self.catalog.findings.push(Finding::of(name, kind, error.message()));
-        match claims {
-            true => array::push(&mut self.catalog, unknown(name, error.message()), budget),
-            false => self.note_other(archive.name(member)),
+        if claims {
+            array::push(&mut self.catalog, unknown(name, error.message()), budget)
+        } else {
+            self.note_other(archive.name(member))
         }
     }
 
@@ -130,7 +131,7 @@ impl<'a> List<'a> {
             match header::parse(bytes, self.budget)? {
                 Parsed::Whole(header) => return Ok(Some(header)),
                 Parsed::Needs(len) if len <= wanted => {
-                    return Err(Error::malformed("its array header is cut short"));
+                    return Err(Error::malformed("the array header is truncated"));
                 }
                 Parsed::Needs(len) => {
                     self.budget.charge(len as u64, "the array header")?;
@@ -145,10 +146,8 @@ impl<'a> List<'a> {
         let findings = &mut self.catalog.findings;
         if let Some(have) = storage.bytes.filter(|have| *have < tensor.bytes) {
             let missing = tensor.bytes.saturating_sub(have);
-            let message = format!(
-                "{missing} of its {} bytes are missing from its archive member",
-                tensor.bytes
-            );
+            let message =
+                format!("{missing} of {} bytes are missing from the archive member", tensor.bytes);
             findings.push(Finding::of(&tensor.name, "truncated", message.as_str()));
             tensor.refused.get_or_insert(message.into());
         }
@@ -156,10 +155,10 @@ impl<'a> List<'a> {
             return;
         }
         if member.is_incomplete() {
-            let message = "the file ends inside its compressed bytes";
+            let message = "the file ends inside the compressed data";
             findings.push(Finding::of(&tensor.name, "truncated", message));
         } else if let Err(error) =
-            self.budget.ratio(member.compressed, member.size, "its archive member")
+            self.budget.ratio(member.compressed, member.size, "the archive member")
         {
             findings.push(Finding::of(&tensor.name, "compression-ratio", error.message()));
             tensor.refused.get_or_insert(error.message().into());
@@ -183,7 +182,7 @@ impl<'a> List<'a> {
         if self.others_count > 0 {
             let more = self.others_count.saturating_sub(self.others.len());
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let note = format!("members that are not arrays: {}{more}", self.others.join(", "));
+            let note = format!("members other than arrays: {}{more}", self.others.join(", "));
             catalog.notes.push(note);
         }
         let is_deflated = |member: &catalog::Member| member.compression == Compression::Deflate;

@@ -22,7 +22,7 @@ const RECORD: u64 = LISTED.saturating_add(size_of::<SummedMember>() as u64);
 
 /// The tensor a header describes.
 pub(super) fn tensor(name: &str, header: &Header, storage: &Storage) -> Result<TensorInfo> {
-    let too_large = || Error::malformed(format!("its shape {:?} is too large", &header.shape[..]));
+    let too_large = || Error::malformed(format!("shape {:?} is too large", &header.shape[..]));
     let elements = element_count(&header.shape).ok_or_else(too_large)?;
     let bytes = match header.kind.bytes {
         Some(width) => elements.checked_mul(width).ok_or_else(too_large)?,
@@ -32,9 +32,10 @@ pub(super) fn tensor(name: &str, header: &Header, storage: &Storage) -> Result<T
     let width = header.kind.stored.element().map_or(1, crate::dtype::DType::swap_width);
     let place = Place {
         run: crate::advanced(storage.run, header.len).ok_or_else(too_large)?,
-        order: match header.fortran && elements > 0 {
-            true => measured(&header.shape, true).ok_or_else(too_large)?.1,
-            false => Order::RowMajor,
+        order: if header.fortran && elements > 0 {
+            measured(&header.shape, true).ok_or_else(too_large)?.1
+        } else {
+            Order::RowMajor
         },
         swap: if header.kind.big_endian && width > 1 { Swap::Elements(width) } else { Swap::None },
     };
@@ -58,7 +59,8 @@ pub(super) fn check_length(
     let (Some(_), Some(have)) = (header.kind.bytes, storage.bytes) else { return };
     let want = tensor.bytes;
     if have > want {
-        let message = format!("{} bytes follow its {want} bytes", have.saturating_sub(want));
+        let message =
+            format!("{} extra bytes follow the {want} bytes of data", have.saturating_sub(want));
         catalog.findings.push(Finding::of(&tensor.name, "trailing-bytes", message));
     }
 }
@@ -66,7 +68,7 @@ pub(super) fn check_length(
 /// Adds a tensor to the catalog and charges for it.
 pub(super) fn push(catalog: &mut Catalog, tensor: TensorInfo, budget: &Budget) -> Result<()> {
     let cost = RECORD.saturating_add(tensor.name.len() as u64);
-    crate::charge_item(budget, cost, "the list of arrays")?;
+    crate::charge_item(budget, cost, "the array list")?;
     catalog.tensors.push(tensor);
     Ok(())
 }

@@ -44,7 +44,7 @@ pub(super) enum Parsed {
 /// from the magic.
 pub(super) fn parse(bytes: &[u8], budget: &Budget) -> Result<Parsed> {
     if !bytes.starts_with(MAGIC) {
-        return Err(Error::malformed("it does not begin like an NPY array"));
+        return Err(Error::malformed("not an NPY array: wrong magic bytes"));
     }
     let Some(&[major, minor]) = bytes.get(6..8) else { return Ok(Parsed::Needs(12)) };
     let (text_start, len) = match (major, bytes.get(8..10), bytes.get(8..12)) {
@@ -52,14 +52,15 @@ pub(super) fn parse(bytes: &[u8], budget: &Budget) -> Result<Parsed> {
         (2 | 3, _, Some(&[a, b, c, d])) => (12, u64::from(u32::from_le_bytes([a, b, c, d]))),
         (1..=3, ..) => return Ok(Parsed::Needs(12)),
         _ => {
-            return Err(
-                Error::unsupported(format!("NPY version {major}.{minor} is not known")).at(6)
-            );
+            return Err(Error::unsupported(format!(
+                "NPY version {major}.{minor} is not supported"
+            ))
+            .at(6));
         }
     };
     if len > LONGEST {
         return Err(Error::limit(format!(
-            "the array header would be {len} bytes long, the limit is {LONGEST}"
+            "the array header is {len} bytes long; the limit is {LONGEST}"
         ))
         .at(8));
     }

@@ -59,7 +59,7 @@ impl<'a> Scanner<'a, '_> {
                 }
             };
             if repeated {
-                return Err(Error::malformed("the array header has an entry twice"));
+                return Err(Error::malformed("the array header has a duplicate entry"));
             }
             if !self.take(b',') {
                 self.expect(b'}')?;
@@ -74,7 +74,7 @@ impl<'a> Scanner<'a, '_> {
         };
         match self.peek() {
             None => Ok(Entries { descr, fortran, shape }),
-            Some(_) => Err(Error::malformed("the array header goes on after its dictionary")),
+            Some(_) => Err(Error::malformed("the array header has data after its dictionary")),
         }
     }
 
@@ -124,12 +124,12 @@ impl<'a> Scanner<'a, '_> {
             self.at = self.at.saturating_add(1);
         }
         if start == self.at {
-            return Err(Error::malformed("a dimension of the array is not a whole number"));
+            return Err(Error::malformed("an array dimension is not an integer"));
         }
         if matches!(self.peek(), Some(b'L' | b'l')) {
             self.at = self.at.saturating_add(1);
         }
-        value.ok_or_else(|| Error::malformed("a dimension of the array is too large"))
+        value.ok_or_else(|| Error::malformed("an array dimension is too large"))
     }
 
     /// The text between quotes. Escapes are left as they are: no key or type needs one.
@@ -140,13 +140,13 @@ impl<'a> Scanner<'a, '_> {
         }
         let quote = self.peek().filter(|byte| matches!(byte, b'\'' | b'"'));
         let Some(quote) = quote else {
-            return Err(Error::malformed("the array header should have a string here"));
+            return Err(Error::malformed("the array header needs a string here"));
         };
         self.at = self.at.saturating_add(1);
         let start = self.at;
         loop {
             match self.peek() {
-                None => return Err(Error::malformed("a string of the array header is not closed")),
+                None => return Err(Error::malformed("unterminated string in the array header")),
                 Some(byte) if byte == quote => break,
                 Some(b'\\') => self.at = self.at.saturating_add(2),
                 Some(_) => self.at = self.at.saturating_add(1),
@@ -164,7 +164,7 @@ impl<'a> Scanner<'a, '_> {
         loop {
             match self.peek() {
                 None => {
-                    return Err(Error::malformed("a bracket of the array header is not closed"));
+                    return Err(Error::malformed("unclosed bracket in the array header"));
                 }
                 Some(b'\'' | b'"') => {
                     self.string()?;
@@ -172,14 +172,14 @@ impl<'a> Scanner<'a, '_> {
                 }
                 Some(bracket @ (b'[' | b'(' | b'{')) => {
                     let depth = u32::try_from(open.len()).unwrap_or(u32::MAX).saturating_add(1);
-                    self.budget.depth(depth, "the type of the array")?;
+                    self.budget.depth(depth, "the array type")?;
                     open.push(bracket);
                 }
                 Some(bracket @ (b']' | b')' | b'}')) => {
                     let pair = (open.pop(), bracket);
                     if !matches!(pair, (Some(b'['), b']') | (Some(b'('), b')') | (Some(b'{'), b'}'))
                     {
-                        return Err(Error::malformed("brackets of the array header do not match"));
+                        return Err(Error::malformed("mismatched brackets in the array header"));
                     }
                 }
                 Some(_) => {}
@@ -213,7 +213,7 @@ impl<'a> Scanner<'a, '_> {
             return Ok(());
         }
         let mark = char::from(byte);
-        Err(Error::malformed(format!("the array header should have `{mark}` here")))
+        Err(Error::malformed(format!("the array header needs `{mark}` here")))
     }
 }
 
@@ -268,18 +268,18 @@ mod tests {
             ("", "`{`"),
             ("{", "a string here"),
             ("{'descr': '<f4', 'fortran_order': False}", "lacks one of"),
-            ("{'descr': '<f4', 'descr': '<f4'}", "twice"),
+            ("{'descr': '<f4', 'descr': '<f4'}", "duplicate entry"),
             ("{'os': 1}", "an unknown entry"),
             ("{'fortran_order': 0}", "True or False"),
-            ("{'shape': (-1,)}", "whole number"),
+            ("{'shape': (-1,)}", "not an integer"),
             ("{'shape': (1.5,)}", "`)`"),
             ("{'shape': (18446744073709551616,)}", "too large"),
             ("{'shape': [1]}", "`(`"),
-            ("{'descr': '<f4", "not closed"),
-            ("{'descr': '\\", "not closed"),
-            ("{'descr': [('a', '<f4'}", "do not match"),
-            ("{'descr': [('a', '<f4')", "not closed"),
-            ("{'descr': '<f4', 'fortran_order': False, 'shape': ()} + 1", "goes on"),
+            ("{'descr': '<f4", "unterminated string"),
+            ("{'descr': '\\", "unterminated string"),
+            ("{'descr': [('a', '<f4'}", "mismatched brackets"),
+            ("{'descr': [('a', '<f4')", "unclosed bracket"),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': ()} + 1", "after its dictionary"),
             (&deep, "levels"),
             (&wide, "64 dimensions"),
         ];

@@ -89,7 +89,8 @@ fn note_next(catalog: &mut Catalog, input: &Input) {
     }
 }
 
-const ASSUMED: &str = "numpy has no bfloat16 and saves it as `V2`, two bytes of unknown meaning; such arrays are read as BF16";
+const ASSUMED: &str =
+    "numpy has no bfloat16 and saves it as `V2` (two raw bytes); such arrays are read as BF16";
 
 fn read_header(input: &Input, budget: &Budget) -> Result<Header> {
     let mut head = input.head(USUAL)?;
@@ -101,11 +102,11 @@ fn read_header(input: &Input, budget: &Budget) -> Result<Header> {
                 head = input.head(len)?;
                 if head.len() < len {
                     return Err(Error::malformed(format!(
-                        "the array header takes {len} bytes, but the file ends at byte {}",
+                        "the array header needs {len} bytes, but the file ends at byte {}",
                         head.len()
                     ))
                     .at(head.len() as u64)
-                    .hint("the file was cut short; fetch it again"));
+                    .hint("the file is truncated; fetch it again"));
                 }
             }
         }

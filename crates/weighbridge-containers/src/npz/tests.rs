@@ -136,7 +136,7 @@ fn a_member_never_reads_into_the_next() {
         let source =
             open(&Npz, &npz(&[("a.npy", &long, deflated), ("b.npy", &next, deflated)])).unwrap();
         assert_eq!(kinds(&source), ["truncated"]);
-        assert!(values(&source, 0).unwrap_err().to_string().contains("396 of its 400 bytes"));
+        assert!(values(&source, 0).unwrap_err().to_string().contains("396 of 400 bytes"));
         assert_eq!(values(&source, 1).unwrap(), [2; 400]);
     }
 }
@@ -153,7 +153,7 @@ fn names_that_meet_are_kept_apart() {
     let source = open(&Npz, &bytes).unwrap();
     let names: Vec<_> = source.catalog().tensors.iter().map(|t| &*t.name).collect();
     assert_eq!(names, ["a", "a.npy", "b.npy"]);
-    assert_eq!(source.catalog().notes, ["members that are not arrays: `c.txt`"]);
+    assert_eq!(source.catalog().notes, ["members other than arrays: `c.txt`"]);
 }
 
 #[test]
@@ -161,9 +161,9 @@ fn one_bad_member_spoils_no_other() {
     let good = array("<V2", "False", "(2,)", &[1, 2, 3, 4]);
     let deep = npy(&format!("{{'descr': {}", "[".repeat(60_000)), &[]);
     let cases: [(&[u8], &str); 4] = [
-        (b"not an array", "does not begin"),
-        (b"\x93NUMPY\x01", "cut short"),
-        (&good[..20], "cut short"),
+        (b"not an array", "wrong magic bytes"),
+        (b"\x93NUMPY\x01", "is truncated"),
+        (&good[..20], "is truncated"),
         (b"\x93NUMPY\x09\0\0\0\0\0\0", "version 9.0"),
     ];
     for (bad, reason) in cases {

@@ -67,7 +67,7 @@ pub(super) fn simple(descr: &str) -> Type {
 
 /// A list of fields, shown as it is written.
 pub(super) fn structured(descr: &str) -> Type {
-    refused(descr, None, "a structured array holds records, not numbers".into())
+    refused(descr, None, "structured arrays (records) are not supported".into())
 }
 
 /// Types that are listed, but cannot be read.
@@ -77,32 +77,32 @@ fn foreign(descr: &str, kind: char, width: &str) -> Type {
         ('V', "1") => (
             "V1",
             Some(1),
-            "numpy does not record the kind of an 8-bit float: `V1` is what ml_dtypes' float8_e4m3fn, \
-             float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu and others become, or just bytes",
+            "`V1` is ambiguous: ml_dtypes writes float8_e4m3fn, float8_e4m3fnuz, \
+                 float8_e5m2fnuz, float8_e8m0fnu and others this way, and it may be raw bytes",
         ),
         ('f', "1") => (
             descr,
             Some(1),
-            "ml_dtypes writes float8_e5m2 as `f1`, which numpy itself does not load; it cannot be told \
-             from another 8-bit float",
+            "`f1` is ambiguous: ml_dtypes writes float8_e5m2 this way, but it may be another \
+                 8-bit float; numpy itself does not load it",
         ),
         ('f' | 'c', _) => (
             descr,
             number,
-            "the layout of a long double depends on the machine that wrote it; save the array as float64",
+            "long double layout depends on the machine that wrote it; save the array as \
+                 float64",
         ),
-        ('V', _) => (descr, number, "a record of bytes is not an array of numbers"),
-        ('S' | 'a', _) => (descr, number, "an array of byte strings, not of numbers"),
-        ('U', _) => {
-            (descr, number.and_then(|n| n.checked_mul(4)), "an array of text, not of numbers")
-        }
-        ('M' | 'm', _) => (descr, Some(8), "dates and times are not read as numbers"),
+        ('V', _) => (descr, number, "raw byte records are not supported"),
+        ('S' | 'a', _) => (descr, number, "byte string arrays are not supported"),
+        ('U', _) => (descr, number.and_then(|n| n.checked_mul(4)), "text arrays are not supported"),
+        ('M' | 'm', _) => (descr, Some(8), "dates and times are not supported"),
         ('O', _) => (
             descr,
             None,
-            "an object array is a pickle, which runs code when numpy loads it, so it is not read",
+            "object arrays are pickles, which run code when numpy loads them, so they are \
+                 not read",
         ),
-        _ => (descr, None, "this numpy type is not known to this version"),
+        _ => (descr, None, "unsupported numpy type"),
     };
     refused(name, bytes, reason.into())
 }
@@ -150,8 +150,8 @@ mod tests {
             ("|O", "|O", None, "pickle"),
             ("|V12", "|V12", Some(12), "record"),
             ("<U9999999999999999999", "<U9999999999999999999", None, "text"),
-            ("", "", None, "not known"),
-            ("é", "é", None, "not known"),
+            ("", "", None, "unsupported numpy type"),
+            ("é", "é", None, "unsupported numpy type"),
         ];
         for (descr, name, bytes, reason) in cases {
             let kind = simple(descr);

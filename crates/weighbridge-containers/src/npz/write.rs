@@ -30,10 +30,10 @@ impl Writer for Npy {
     fn lay_out(&self, tensors: &[Planned<'_>], _: &FileContext<'_>) -> Result<Layout> {
         let [tensor] = tensors else {
             return Err(Error::usage(format!(
-                "an NPY file holds one array, {} weights are selected",
+                "an NPY file holds one array, but {} weights are selected",
                 tensors.len()
             ))
-            .hint("an NPZ file holds many")
+            .hint("write an NPZ file to store several")
             .remedy(Remedy::SelectOne));
         };
         let header = header(tensor);
@@ -56,13 +56,13 @@ impl Writer for Npz {
         let most = MAX_NAME.saturating_sub(4);
         match name {
             name if name.len() > most => {
-                Some(format!("its name has {} bytes, an archive allows {most}", name.len()))
+                Some(format!("the name has {} bytes; archives allow at most {most}", name.len()))
             }
             name if name.contains('\0') => {
-                Some("its name contains a zero byte, which archives do not allow".to_owned())
+                Some("the name contains a zero byte, which archives do not allow".to_owned())
             }
             name if leads_outside(name) => {
-                let why = "its name leads out of the folder that an archive is extracted to";
+                let why = "the name leads outside the extraction folder";
                 Some(why.to_owned())
             }
             _ => None,
@@ -114,7 +114,7 @@ fn no_type(tensor: &Planned<'_>, format: &str) -> Option<String> {
     match dtype.and_then(types::descr) {
         Some(_) => None,
         None if dtype.is_some_and(crate::dtype::DType::is_float) => Some(format!(
-            "{}, since numpy has none; convert it to f32 or f16",
+            "{}: numpy lacks it; convert it to f32 or f16",
             writing::no_type(tensor, format)
         )),
         None => Some(writing::no_type(tensor, format)),
@@ -126,7 +126,7 @@ fn no_type(tensor: &Planned<'_>, format: &str) -> Option<String> {
 fn bad_shape(tensor: &Planned<'_>) -> Option<String> {
     let rank = tensor.shape.len();
     if rank > MAX_RANK {
-        return Some(format!("it has {rank} dimensions, numpy reads at most {MAX_RANK}"));
+        return Some(format!("it has {rank} dimensions; numpy allows at most {MAX_RANK}"));
     }
     let bits = tensor.stored.element().map_or(8, crate::dtype::DType::bits);
     let bytes = writing::full_count(tensor.shape)

@@ -102,7 +102,8 @@ fn byte_order(
         other => {
             let other = String::from_utf8_lossy(other.get(..40).unwrap_or(other));
             let message = format!(
-                "the byteorder record says `{}`, not `little` or `big`: numbers cannot be read",
+                "the byteorder record is `{}`, but must be `little` or `big`: values cannot \
+                     be read",
                 shortened(&other, 40)
             );
             catalog.findings.push(Finding::general("unknown-byte-order", message));
@@ -132,7 +133,7 @@ impl Records<'_, '_> {
             Ok(bytes) => bytes,
             Err(error) => {
                 self.start_of_broken(member, file)?;
-                let message = format!("`{}` cannot be read: {error}", shortened(&pickle, 80));
+                let message = format!("cannot read `{}`: {error}", shortened(&pickle, 80));
                 file.catalog.findings.push(Finding::general("broken-pickle", message));
                 return Ok(());
             }
@@ -183,7 +184,8 @@ impl Records<'_, '_> {
         }
         if elsewhere {
             let message = format!(
-                "the archive has more than one data.pkl; the one of PyTorch, `{}data.pkl`, is listed",
+                "the archive has several data.pkl files; PyTorch's own, `{}data.pkl`, is \
+                     listed",
                 shortened(root, 80)
             );
             file.catalog.findings.push(Finding::general("several-pickles", message));
@@ -240,9 +242,9 @@ impl<'a, 'i> ZipStore<'a, 'i> {
     fn absent(&self) -> Missing {
         let record = shortened(&self.name, 80);
         let (kind, reason) = if self.archive.is_recovered() {
-            ("truncated", format!("its record `{record}` is missing: the file was cut short"))
+            ("truncated", format!("record `{record}` is missing: the file is truncated"))
         } else {
-            ("missing-record", format!("its record `{record}` is not in the archive"))
+            ("missing-record", format!("record `{record}` is not in the archive"))
         };
         Missing { kind, reason }
     }
@@ -255,13 +257,13 @@ impl Store for ZipStore<'_, '_> {
         if self.archive.is_ambiguous(member) {
             let record = shortened(self.archive.name(member), 80);
             let reason =
-                format!("its record `{record}` occurs twice: readers differ on which counts");
+                format!("record `{record}` occurs twice: readers differ on which one they use");
             return Ok(Err(Missing { kind: "duplicate-record", reason }));
         }
         let run = match survivable(self.archive.run_of(member, catalog))? {
             Ok(run) => run,
             Err(error) => {
-                let reason = format!("its record cannot be read: {}", error.message());
+                let reason = format!("cannot read the record: {}", error.message());
                 return Ok(Err(Missing { kind: "damaged-record", reason }));
             }
         };

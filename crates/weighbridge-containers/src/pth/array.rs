@@ -43,7 +43,7 @@ impl Reader<'_, '_> {
             (Some(shape), Some(dtype)) => self.array_data(&parts, shape, dtype, kind.big_endian)?,
             (shape, _) => {
                 let name = crate::text::escaped(kind.stored.name());
-                let why = format!("arrays of `{name}` cannot be read");
+                let why = format!("arrays of type `{name}` are not supported");
                 Draft::refused(shape.unwrap_or_default(), kind.stored, why)
             }
         };
@@ -100,17 +100,17 @@ impl Reader<'_, '_> {
         let measured = measured(&shape, parts.fortran)
             .and_then(|(elements, order)| Some((elements.checked_mul(unit)?, order)));
         let Some((bytes, order)) = measured else {
-            return Ok(Draft::faulty(shape, stored, "out-of-bounds", "its shape is too large"));
+            return Ok(Draft::faulty(shape, stored, "out-of-bounds", "the shape is too large"));
         };
         if bytes == 0 {
             return Ok(Draft::readable(shape, stored, 0, Place::nowhere()));
         }
         let Some((run, len)) = self.raw_bytes(parts.data)? else {
-            let why = "its bytes are stored in a form that cannot be read";
+            let why = "the bytes are stored in an unsupported form";
             return Ok(Draft { bytes, ..Draft::refused(shape, stored, why) });
         };
         if len != bytes {
-            let why = format!("its shape and type take {bytes} bytes, the pickle has {len}");
+            let why = format!("shape and type need {bytes} bytes, but the pickle has {len}");
             return Ok(Draft { bytes, ..Draft::faulty(shape, stored, "malformed-tensor", why) });
         }
         let swap = match dtype.swap_width() {

@@ -61,13 +61,14 @@ impl Reader<'_, '_> {
                 found.name = short;
             }
         }
-        self.catalog.notes.push(match left_out.is_empty() {
-            true => format!("all tensors are under `{name}`, which is left off their names"),
-            false => format!(
-                "this is a training checkpoint: the model's tensors are under `{name}`, which is left off \
-                 their names; left out, unless one of them is chosen as the root: {}",
+        self.catalog.notes.push(if left_out.is_empty() {
+            format!("all tensors are under `{name}`; names omit this prefix")
+        } else {
+            format!(
+                "training checkpoint: the model's tensors are under `{name}`, and names omit \
+                     this prefix; not listed unless chosen as the root: {}",
                 left_out.join(", ")
-            ),
+            )
         });
         Ok(())
     }
@@ -164,7 +165,7 @@ impl Reader<'_, '_> {
             match key {
                 Key::Node(key) => {
                     let name = key_text(self.heap, key).into_owned();
-                    self.budget.charge(name.len() as u64, "names of branches")?;
+                    self.budget.charge(name.len() as u64, "the branch names")?;
                     named.push((name, child));
                 }
                 Key::Index(place) => named.push((place.to_string(), child)),
@@ -188,11 +189,12 @@ fn no_branch(path: &str, rest: &str, children: &[(String, Id)]) -> Error {
     let end = path.len().checked_sub(rest.len().saturating_add(1));
     let place = match end.and_then(|end| path.get(..end)) {
         Some(before) if !before.is_empty() => format!("below `{}`", shortened(before, 60)),
-        _ => "at the top".to_owned(),
+        _ => "at the top level".to_owned(),
     };
-    let there = match names.is_empty() {
-        true => "nothing has a name".to_owned(),
-        false => format!("there are {}", names.join(", ")),
+    let there = if names.is_empty() {
+        "nothing is named".to_owned()
+    } else {
+        format!("there are {}", names.join(", "))
     };
-    Error::usage(format!("the file has no branch `{}`: {place} {there}", shortened(path, 80)))
+    Error::usage(format!("no branch `{}` in the file: {place} {there}", shortened(path, 80)))
 }

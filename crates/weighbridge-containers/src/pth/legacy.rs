@@ -49,7 +49,7 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         list(&first, &mut store, "", &mut file)?;
         return Ok(file.finish());
     }
-    file.catalog.detail = Some("the format before torch 1.6".to_owned());
+    file.catalog.detail = Some("format before torch 1.6".to_owned());
     pickles.advance(&first);
     // The version and the machine's type sizes are not needed, but an attack may be hidden there.
     for _ in 0..2 {
@@ -70,7 +70,7 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         let end = store.find_storages(&program.heap, &keys, &pickles)?;
         if end > pickles.len {
             let message = format!(
-                "the file ends at byte {}, but its storages should end at byte {end}. Fetch the file again",
+                "the file ends at byte {}, its storages at byte {end}; fetch the file again",
                 pickles.len
             );
             file.catalog.findings.push(Finding::general("truncated", message));
@@ -201,7 +201,8 @@ impl Store for LegacyStore {
             Some(&(start, available)) => Ok(Located { run: Run::At(start), available }),
             None => Err(Missing {
                 kind: "truncated",
-                reason: "the file has no storage for it: it was cut short or is damaged".to_owned(),
+                reason: "the file has no storage for this tensor: it is truncated or damaged"
+                    .to_owned(),
             }),
         })
     }

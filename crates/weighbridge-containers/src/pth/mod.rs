@@ -98,7 +98,7 @@ fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         return archive::open(input, opening);
     }
     if is_tar(&head) {
-        return Err(Error::unsupported("the tar format of PyTorch before 0.1.10 cannot be read")
+        return Err(Error::unsupported("the tar format of PyTorch before 0.1.10 is not supported")
             .hint("load it with PyTorch and save it again"));
     }
     legacy::open(input, opening)
@@ -118,16 +118,15 @@ fn recognize_zip(probe: &Probe<'_>) -> Recognition {
     if first_members(probe.head).any(|member| member.name.ends_with(npz::ARRAY_NAME_END)) {
         return Recognition::No;
     }
-    let named = match probe.is_named_as(&files::FILES) {
-        true => Recognition::Likely,
-        false => Recognition::No,
-    };
+    let named =
+        if probe.is_named_as(&files::FILES) { Recognition::Likely } else { Recognition::No };
     let Ok(archive) = Archive::open(probe.input, &Budget::new(Limits::default())) else {
         return named;
     };
-    match archive.members().iter().any(|member| is_ours(archive.name(member).as_bytes())) {
-        true => Recognition::Certain,
-        false => named,
+    if archive.members().iter().any(|member| is_ours(archive.name(member).as_bytes())) {
+        Recognition::Certain
+    } else {
+        named
     }
 }
 

@@ -50,8 +50,8 @@ impl<'h, 'p> Reader<'h, 'p> {
         self.work.set(done);
         if done > most.saturating_add(FREE_WORK) {
             return Err(Error::limit(format!(
-                "the objects of the pickle are shared so often that listing them takes more than \
-                 {done} steps"
+                "the pickle shares objects so often that listing them needs more than {done} \
+                     steps"
             ))
             .remedy(Remedy::RaiseLimit("max_pickle_steps")));
         }
@@ -66,13 +66,13 @@ impl<'h, 'p> Reader<'h, 'p> {
     /// Puts a tensor into the catalog.
     pub(super) fn list(&mut self, name: &str, draft: Draft) -> Result<()> {
         let cost = RECORD.saturating_add(name.len() as u64);
-        crate::charge_item(self.budget, cost, "the list of tensors")?;
+        crate::charge_item(self.budget, cost, "the tensor list")?;
         if let (Some(kind), Some(reason)) = (draft.problem, &draft.refused) {
             self.problem(name, kind, reason.to_string())?;
         }
         let Draft { shape, stored, bytes, place, refused, .. } = draft;
         let reason = refused.as_deref().map_or(0, str::len);
-        self.budget.charge(reason as u64, "the list of tensors")?;
+        self.budget.charge(reason as u64, "the tensor list")?;
         let tensor = TensorInfo { name: name.into(), shape, stored, bytes, place, refused };
         self.catalog.tensors.push(tensor);
         Ok(())
@@ -81,7 +81,7 @@ impl<'h, 'p> Reader<'h, 'p> {
     /// Reports what is wrong with a tensor that is listed.
     pub(super) fn problem(&mut self, name: &str, kind: &'static str, why: String) -> Result<()> {
         let finding = Finding::of(name, kind, why);
-        self.budget.charge(finding.cost(), "the list of problems")?;
+        self.budget.charge(finding.cost(), "the problem list")?;
         self.catalog.findings.push(finding);
         Ok(())
     }

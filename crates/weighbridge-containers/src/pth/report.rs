@@ -124,13 +124,12 @@ impl<'a> Checkpoint<'a> {
             if !looked_into.insert(bytes.as_ptr() as usize) {
                 continue;
             }
-            let unpacked = match is_text && !bytes.is_ascii() {
-                true => {
-                    self.opening.budget.charge(bytes.len() as u64, "a pickle in a pickle")?;
-                    let text = String::from_utf8_lossy(bytes);
-                    Some(text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect::<Vec<_>>())
-                }
-                false => None,
+            let unpacked = if is_text && !bytes.is_ascii() {
+                self.opening.budget.charge(bytes.len() as u64, "a nested pickle")?;
+                let text = String::from_utf8_lossy(bytes);
+                Some(text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect::<Vec<_>>())
+            } else {
+                None
             };
             self.inner(unpacked.as_deref().unwrap_or(bytes), depth)?;
         }
@@ -155,14 +154,13 @@ impl<'a> Checkpoint<'a> {
     }
 
     fn dangerous(&mut self, path: &str) -> Result<()> {
-        let reason = format!("the pickle names {path}, which only an attack needs");
+        let reason = format!("the pickle calls {path}, which only an attack needs");
         if self.opening.strict_pickle {
             return Err(Error::unsupported(reason));
         }
         let full = || format!("{reason}: nothing is read from this file");
         self.catalog.unsafe_to_read.get_or_insert_with(full);
-        let message =
-            format!("{path} would run when the file is loaded with Python; delete the file");
+        let message = format!("{path} would run when Python loads the file; delete the file");
         self.would_run(path, Finding::general("dangerous-global", message));
         Ok(())
     }
@@ -170,12 +168,13 @@ impl<'a> Checkpoint<'a> {
     fn unknown(&mut self, path: &str) -> Result<()> {
         if self.opening.strict_pickle {
             return Err(Error::unsupported(format!(
-                "the pickle names {path}, which is not a known class or function"
+                "the pickle names {path}, an unknown class or function"
             ))
             .remedy(Remedy::AllowUnknownClasses));
         }
         let message = format!(
-            "{path} is not a known class or function; its contents were searched for tensors, no code was run"
+            "unknown class or function {path}; its contents were searched for tensors, and \
+                 no code was run"
         );
         self.would_run(path, Finding::general("unknown-global", message));
         Ok(())
@@ -243,7 +242,7 @@ fn ties(catalog: &mut Catalog) {
     let mut notes: Vec<_> = shown.map(note).collect();
     if groups.len() > SHOWN {
         let more = groups.len().saturating_sub(SHOWN);
-        notes.push(format!("{more} more groups of tensors share a storage each"));
+        notes.push(format!("{more} more groups of tensors share storage"));
     }
     catalog.notes.append(&mut notes);
 }

@@ -95,7 +95,7 @@ pub(super) fn open_json(
         }
         for child in module.submodules.iter().rev() {
             let name = format!("{prefix}{}.", child.name);
-            opening.budget.charge(name.len() as u64, "names of modules")?;
+            opening.budget.charge(name.len() as u64, "the module names")?;
             todo.push((name, child));
         }
     }
@@ -107,13 +107,14 @@ pub(super) fn open_json(
 /// An archive whose pickle is not there: cut short, or something else.
 fn no_pickle(archive: &Archive<'_>, mut catalog: Catalog) -> Result<Catalog> {
     if archive.is_recovered() {
-        let message = "data.pkl is in the missing part of the file; fetch the file again";
+        let message = "data.pkl is missing: the file is truncated; fetch the file again";
         catalog.findings.push(Finding::general("broken-pickle", message));
         return Ok(catalog);
     }
     let names: Vec<_> = archive.members().iter().take(5).map(|m| archive.name(m)).collect();
     Err(Error::malformed(format!(
-        "this is a zip archive without data.pkl; it holds {} members, such as {}",
+        "not a PyTorch checkpoint: the zip archive has no data.pkl; it has {} members, such \
+             as {}",
         archive.members().len(),
         crate::text::shortened(&names.join(", "), 200)
     )))

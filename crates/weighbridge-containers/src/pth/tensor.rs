@@ -79,7 +79,9 @@ impl Reader<'_, '_> {
             (Rebuild::Quantized, &[storage, offset, size, strides, ..]) => {
                 let mut draft = self.dense([storage, offset, size, strides], None, None)?;
                 draft.refused.get_or_insert_with(|| {
-                    "a quantized tensor: its values need a scale and a zero point".into()
+                    "a quantized tensor, which is not supported: its values need a scale and \
+                         a zero point"
+                        .into()
                 });
                 Ok(draft)
             }
@@ -89,7 +91,7 @@ impl Reader<'_, '_> {
                 Ok(self.without_data(dtype, size, "a tensor on the meta device has no values"))
             }
             (Rebuild::Wrapper, &[_, dtype, size, ..]) => {
-                let why = "this wraps other tensors, which are listed below it";
+                let why = "a wrapper around other tensors, which are listed below it";
                 let inner = inner.or(heap.object(at).and_then(|object| object.state));
                 Ok(Draft { inner, ..self.without_data(dtype, size, why) })
             }
@@ -98,7 +100,7 @@ impl Reader<'_, '_> {
                 Ok(Draft::refused(Shape::new(), stored_as(self.element_of(buffer)), why))
             }
             (Rebuild::Uninitialized, _) => {
-                let why = "a parameter that was never initialized";
+                let why = "an uninitialized parameter";
                 Ok(Draft::refused(Shape::new(), stored_as(None), why))
             }
             _ => Ok(malformed()),
@@ -117,7 +119,7 @@ impl Reader<'_, '_> {
         );
         let (Some(storage), Some(offset), Some(shape), Some(strides)) = parts else {
             let shape = sizes(heap, size).unwrap_or_default();
-            let why = "its storage, offset, size or strides are not what a tensor needs";
+            let why = "invalid storage, offset, size or strides";
             return Ok(Draft::faulty(shape, stored_as(dtype), "malformed-tensor", why));
         };
         // A storage without a type holds bytes.
@@ -145,7 +147,7 @@ impl Reader<'_, '_> {
         let measured = extent(&shape, strides)
             .and_then(|extent| Some((extent.elements.checked_mul(unit)?, extent)));
         let Some((bytes, extent)) = measured else {
-            let why = format!("its shape {:?} with strides {strides:?} is too large", &shape[..]);
+            let why = format!("shape {:?} with strides {strides:?} is too large", &shape[..]);
             return Ok(Draft::faulty(shape, stored, "out-of-bounds", why));
         };
         if extent.elements == 0 {
@@ -155,12 +157,13 @@ impl Reader<'_, '_> {
         let end = first.and_then(|first| first.checked_add(extent.span.checked_mul(unit)?));
         let window = storage.window();
         let (Some(first), Some(end), Some((start, size))) = (first, end, window) else {
-            let why = "its offset and strides lead outside its storage";
+            let why = "offset and strides reach outside the storage";
             return Ok(Draft { bytes, ..Draft::faulty(shape, stored, "out-of-bounds", why) });
         };
         if end > size {
             let why = format!(
-                "its last element ends at byte {end} of a storage of {size} bytes (key `{}`)",
+                "the last element ends at byte {end}, but the storage has {size} bytes (key \
+                     `{}`)",
                 crate::text::shortened(&String::from_utf8_lossy(storage.key), 40)
             );
             return Ok(Draft { bytes, ..Draft::faulty(shape, stored, "out-of-bounds", why) });
@@ -175,7 +178,7 @@ impl Reader<'_, '_> {
         let needed = start.saturating_add(end);
         if needed > located.available {
             let why = format!(
-                "its storage should have {needed} bytes, but the file has only {} of them",
+                "the storage needs {needed} bytes, but the file has only {} of them",
                 located.available
             );
             return Ok(Draft { bytes, ..Draft::faulty(shape, stored, "truncated", why) });
@@ -187,7 +190,7 @@ impl Reader<'_, '_> {
             Some(Endian::Little) => Swap::None,
             Some(Endian::Big) => Swap::Elements(width),
             None => {
-                let why = "the file does not say in which order the bytes of its numbers are";
+                let why = "the file does not state its byte order";
                 return Ok(Draft { bytes, ..Draft::refused(shape, stored, why) });
             }
         };
@@ -201,7 +204,7 @@ impl Reader<'_, '_> {
         if let Node::Dict(seq) = self.heap.node(flags)
             && self.heap.items(seq).nth(MAX_FLAGS).is_some()
         {
-            draft.refused = Some("its flags are not what PyTorch writes".into());
+            draft.refused = Some("the tensor flags do not match what PyTorch writes".into());
             return;
         }
         let set = |key| {
@@ -217,7 +220,9 @@ impl Reader<'_, '_> {
             (false, false, _) if !neg => {}
             (true, false, Swap::None) => draft.place.swap = Swap::Signs { width, imaginary: true },
             (false, true, Swap::None) => draft.place.swap = Swap::Signs { width, imaginary: false },
-            _ => draft.refused = Some("it is stored as the negative of its values".into()),
+            _ => {
+                draft.refused = Some("the tensor is stored negated, which is not supported".into())
+            }
         }
     }
 
@@ -227,8 +232,7 @@ impl Reader<'_, '_> {
             Some(global) => self.heap.text(global.name).into_owned(),
             None => "UNKNOWN".to_owned(),
         };
-        let why =
-            format!("dtype `{}` is not known to this version", crate::text::shortened(&name, 80));
+        let why = format!("unsupported dtype `{}`", crate::text::shortened(&name, 80));
         Draft::refused(shape, StoredType::opaque(name), why)
     }
 
@@ -257,7 +261,7 @@ impl Reader<'_, '_> {
         let kind = heap.object(layout).and_then(|object| heap.tuple(object.args)?.first());
         let kind = kind.and_then(|&name| heap.text_of(name));
         let kind = kind.map_or_else(|| "sparse".into(), |kind| crate::text::shortened(&kind, 40));
-        let why = format!("a sparse tensor ({kind}): only dense ones can be read");
+        let why = format!("sparse tensors ({kind}) are not supported, only dense ones");
         Ok(Draft::refused(shape, stored, why))
     }
 
@@ -272,15 +276,18 @@ impl Reader<'_, '_> {
     fn tensor_of_array(&mut self, array: Id, dtype: Id) -> Result<Draft> {
         let wanted = self.dtype(dtype);
         let Some(mut draft) = self.array(array)? else {
-            let why = "the array it is made from cannot be read";
+            let why = "the source array cannot be read";
             return Ok(Draft::faulty(Shape::new(), stored_as(wanted), "malformed-tensor", why));
         };
         draft.is_array = false;
         if let Some(wanted) = wanted
             && wanted.stored() != draft.stored
         {
-            let why =
-                format!("stored as {}, to be converted to {}", draft.stored.name(), wanted.name());
+            let why = format!(
+                "stored as {}, converted to {} on load; this is not supported",
+                draft.stored.name(),
+                wanted.name()
+            );
             draft.refused.get_or_insert(why.into());
             draft.stored = wanted.stored();
         }
@@ -290,7 +297,7 @@ impl Reader<'_, '_> {
 
 /// A tensor of which only the name is known.
 pub(super) fn malformed() -> Draft {
-    let why = "the description of this tensor is not what PyTorch writes";
+    let why = "the tensor description does not match what PyTorch writes";
     Draft::faulty(Shape::new(), stored_as(None), "malformed-tensor", why)
 }
 
@@ -299,6 +306,6 @@ fn stored_as(element: Option<Element>) -> StoredType {
 }
 
 fn type_refusal(element: Element) -> Option<Box<str>> {
-    let why = || format!("values of torch.{} cannot be read yet", element.name()).into();
+    let why = || format!("values of type torch.{} are not supported", element.name()).into();
     element.plain().is_none().then(why)
 }

@@ -73,7 +73,7 @@ pub(super) fn walk(
     stem: &str,
 ) -> Result<Trail> {
     let nodes = reader.heap.len();
-    reader.budget.charge(nodes as u64, "the objects of a pickle")?;
+    reader.budget.charge(nodes as u64, "the pickle's objects")?;
     let mut walk = Walk {
         reader,
         stem,
@@ -94,11 +94,11 @@ pub(super) fn walk(
 fn note_losses(reader: &mut Reader<'_, '_>, trail: &Trail) {
     if trail.values_seen > MAX_VALUES {
         let more = trail.values_seen.saturating_sub(MAX_VALUES);
-        reader.catalog.notes.push(format!("{more} more values beside the tensors are not shown"));
+        reader.catalog.notes.push(format!("{more} more non-tensor values are not shown"));
     }
     if trail.left_out > 0 {
         let message = format!(
-            "objects are shared so often that {} of them are listed under only one of their names",
+            "{} heavily shared objects are listed under only one of their names",
             trail.left_out
         );
         reader.catalog.findings.push(Finding::general("incomplete-list", message));
@@ -174,9 +174,10 @@ impl Walk<'_, '_, '_> {
             let name = if self.name.is_empty() { self.stem } else { &self.name };
             self.reader.list(name, draft)?;
             if let Some((_, at)) = self.not_text {
-                let at = at.map_or(String::new(), |at| format!(", at byte {at} of the pickle,"));
+                let at = at.map_or(String::new(), |at| format!(" (byte {at} of the pickle)"));
                 let message = format!(
-                    "a part of its name{at} is not UTF-8 and shown as one character a byte"
+                    "part of the name{at} is not UTF-8; it is shown with one character per \
+                         byte"
                 );
                 self.reader.problem(name, "name-encoding", message)?;
             }

@@ -23,11 +23,11 @@ pub(super) fn parse(json: &[u8], data_start: u64, budget: &Budget) -> Result<Cat
             }
             catalog.metadata = metadata(&mut json, budget)?;
         } else {
-            charge(budget, name.len(), "the list of tensors")?;
-            let entry = Entry::read(&mut json).map_err(|e| e.in_tensor(&name))?;
+            charge(budget, name.len(), "the tensor list")?;
+            let entry = HeaderEntry::read(&mut json).map_err(|e| e.in_tensor(&name))?;
             // Up to four dimensions lie in the entry itself.
             let dimensions = entry.shape.as_ref().map_or(0, |shape| shape.len().saturating_sub(4));
-            budget.charge((dimensions as u64).saturating_mul(32), "the list of tensors")?;
+            budget.charge((dimensions as u64).saturating_mul(32), "the tensor list")?;
             let info = entry.into_info(&name, data_start).map_err(|e| e.in_tensor(&name))?;
             catalog.tensors.push(info);
         }
@@ -63,13 +63,13 @@ fn metadata(json: &mut Json<'_>, budget: &Budget) -> Result<Metadata> {
 
 /// One tensor's entry.
 #[derive(Default)]
-struct Entry<'a> {
+struct HeaderEntry<'a> {
     dtype: Option<Cow<'a, str>>,
     shape: Option<Shape>,
     data_offsets: Option<(u64, u64)>,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> HeaderEntry<'a> {
     /// Reads an entry: quickly when it is spelled as every writer spells it, else as it comes.
     fn read(json: &mut Json<'a>) -> Result<Self> {
         if json.literally("{\"dtype\":") {
@@ -110,19 +110,21 @@ impl<'a> Entry<'a> {
     }
 
     fn into_info(self, name: &str, data_start: u64) -> Result<TensorInfo> {
-        let missing = |key: &str| Error::malformed(format!("its entry has no `{key}`"));
+        let missing = |key: &str| Error::malformed(format!("the entry has no `{key}`"));
         let dtype = self.dtype.ok_or_else(|| missing("dtype"))?;
         let shape = self.shape.ok_or_else(|| missing("shape"))?;
         let (from, to) = self.data_offsets.ok_or_else(|| missing("data_offsets"))?;
         let Some(bytes) = to.checked_sub(from) else {
-            return Err(Error::malformed(format!("its data_offsets [{from}, {to}] run backwards")));
+            return Err(Error::malformed(format!(
+                "data_offsets [{from}, {to}] are in reverse order"
+            )));
         };
         let Some(start) = data_start.checked_add(from).filter(|s| s.checked_add(bytes).is_some())
         else {
-            return Err(Error::malformed(format!("its data_offsets [{from}, {to}] are too large")));
+            return Err(Error::malformed(format!("data_offsets [{from}, {to}] are too large")));
         };
         let Some(elements) = element_count(&shape) else {
-            return Err(Error::malformed(format!("its shape {:?} is too large", &shape[..])));
+            return Err(Error::malformed(format!("shape {:?} is too large", &shape[..])));
         };
         let (stored, refused) = match DType::from_name(&dtype) {
             Some(dtype) if is_standard(dtype) => {
@@ -131,7 +133,7 @@ impl<'a> Entry<'a> {
             }
             _ => {
                 let shown = crate::text::shortened(&dtype, 40);
-                let reason = format!("dtype `{shown}` is not known to this version");
+                let reason = format!("unsupported dtype `{shown}`");
                 (StoredType::opaque(&*dtype), Some(reason.into()))
             }
         };
@@ -167,7 +169,7 @@ fn check_size(dtype: DType, shape: &[u64], elements: u64, bytes: u64) -> Result<
     match dtype.bytes_for(elements) {
         Some(expected) if expected == bytes => Ok(()),
         Some(expected) => Err(Error::malformed(format!(
-            "{dtype} {shape:?} takes {expected} bytes, its data_offsets give it {bytes}"
+            "{dtype} {shape:?} needs {expected} bytes, but data_offsets give {bytes}"
         ))),
         None => Err(Error::malformed(format!("{dtype} {shape:?} does not fill whole bytes"))),
     }
@@ -190,7 +192,7 @@ fn check_ranges(catalog: &Catalog, data_start: u64) -> Result<u64> {
                 "leaves a gap after the tensor before it"
             };
             return Err(Error::malformed(format!(
-                "its data starts at byte {from} and {what}, which ends at byte {end}"
+                "data starts at byte {from} and {what}, which ends at byte {end}"
             ))
             .at(from)
             .in_tensor(&tensor.name));
@@ -221,7 +223,7 @@ mod tests {
         assert_eq!(catalog.metadata.get("k").and_then(Value::as_str), Some("v"));
         assert_eq!(catalog.declared_len, Some(8 + ok.len() as u64 + 8));
         let cases = [
-            (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#, "takes 8 bytes"),
+            (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#, "needs 8 bytes"),
             (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}"#, "leaves a gap"),
             (
                 r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#,
@@ -229,9 +231,9 @@ mod tests {
             ),
             (
                 r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#,
-                "occurs twice",
+                "lists this name twice",
             ),
-            (r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}}"#, "run backwards"),
+            (r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}}"#, "in reverse order"),
             (
                 r#"{"a":{"dtype":"F4","shape":[1],"data_offsets":[0,1]}}"#,
                 "does not fill whole bytes",

@@ -90,7 +90,7 @@ impl<'a> Json<'a> {
         self.at = start.saturating_add(plain);
         let text = self.text.get(start..self.at).unwrap_or_default();
         if text.bytes().any(|byte| byte < b' ') {
-            return Err(self.error("a string holds a control character"));
+            return Err(self.error("a string contains a control character"));
         }
         match self.byte() {
             Some(b'"') => {
@@ -101,7 +101,7 @@ impl<'a> Json<'a> {
                 self.at = start.saturating_sub(1);
                 self.general::<String>().map(Cow::Owned)
             }
-            _ => Err(self.error("a string is not closed")),
+            _ => Err(self.error("unterminated string")),
         }
     }
 
@@ -159,7 +159,7 @@ impl<'a> Json<'a> {
                 Ok(value)
             }
             Some(Err(error)) => Err(self.error(&error.to_string())),
-            None => Err(self.error("it ends too early")),
+            None => Err(self.error("unexpected end")),
         }
     }
 
@@ -167,7 +167,7 @@ impl<'a> Json<'a> {
     pub(super) fn end(&mut self) -> Result<()> {
         match self.peek() {
             None => Ok(()),
-            Some(_) => Err(self.error("something follows the closing `}`")),
+            Some(_) => Err(self.error("unexpected data after the closing `}`")),
         }
     }
 
@@ -175,7 +175,7 @@ impl<'a> Json<'a> {
     fn missing(&self, marks: &[u8]) -> Error {
         let marks: Vec<String> =
             marks.iter().map(|mark| format!("`{}`", char::from(*mark))).collect();
-        self.error(&format!("{} is expected", marks.join(" or ")))
+        self.error(&format!("expected {}", marks.join(" or ")))
     }
 
     /// An error at the current byte.

@@ -38,11 +38,13 @@ impl Container for Safetensors {
         let Some((len, rest)) = probe.head.split_first_chunk::<8>() else { return Recognition::No };
         let len = u64::from_le_bytes(*len);
         let opens = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-        match opens && (2..=MAX_HEADER).contains(&len) {
-            true => Recognition::Certain,
+        if opens && (2..=MAX_HEADER).contains(&len) {
+            Recognition::Certain
+        } else if probe.is_named_as(&files::FILES) {
             // A name is not enough, but it is worth an error about the header.
-            false if probe.is_named_as(&files::FILES) => Recognition::Likely,
-            false => Recognition::No,
+            Recognition::Likely
+        } else {
+            Recognition::No
         }
     }
 
@@ -52,13 +54,13 @@ impl Container for Safetensors {
         let length = u64::from_le_bytes(length);
         if length > MAX_HEADER {
             return Err(Error::malformed(format!(
-                "the header would be {length} bytes long, safetensors allows {MAX_HEADER}"
+                "the header length is {length} bytes; safetensors allows at most {MAX_HEADER}"
             ))
             .at(0));
         }
         let json = input
             .bytes(8, length, opening.budget, "the safetensors header")
-            .map_err(|e| e.hint("the header itself is cut short; fetch the file again"))?;
+            .map_err(|e| e.hint("the header itself is truncated; fetch the file again"))?;
         let data_start = length.saturating_add(8);
         let mut catalog = header::parse(&json, data_start, opening.budget)?;
         check_end(&mut catalog, data_start, input.len());

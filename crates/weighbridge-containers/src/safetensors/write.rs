@@ -114,7 +114,7 @@ fn header(json: String) -> Result<Vec<u8>> {
     text.resize(text.len().next_multiple_of(8), b' ');
     if text.len() as u64 > super::MAX_HEADER {
         return Err(Error::limit(format!(
-            "its header would take {} bytes, safetensors allows {}",
+            "the header needs {} bytes; safetensors allows at most {}",
             text.len(),
             super::MAX_HEADER
         )));

@@ -14,14 +14,14 @@ pub(super) fn members(archive: &mut Archive<'_>, budget: &Budget) -> Result<()> 
     index(archive)?;
     note_duplicates(archive);
     mark_overlaps(archive, budget)?;
-    note_state(archive, State::Overlaps, "overlapping-records", "share bytes with others");
-    note_state(archive, State::Outside, "misplaced-records", "would run past the archive's data");
+    note_state(archive, State::Overlaps, "overlapping-records", "overlap others");
+    note_state(archive, State::Outside, "misplaced-records", "extend past the archive's data");
     Ok(())
 }
 
 fn index(archive: &mut Archive<'_>) -> Result<()> {
     let count = u32::try_from(archive.members.len())
-        .map_err(|_| Error::limit("more archive members than can be counted"))?;
+        .map_err(|_| Error::limit("too many archive members"))?;
     let hashes = archive.members.iter().map(|member| archive.hasher.hash_one(archive.name(member)));
     let mut index: Vec<(u64, u32)> = hashes.zip(0..count).collect();
     index.sort_unstable();
@@ -43,9 +43,10 @@ fn note_duplicates(archive: &mut Archive<'_>) {
     let name = shortened(archive.name(first), 80);
     let more = match twice.len() {
         1 => String::new(),
-        count => format!(" (and {} more such)", count.saturating_sub(1)),
+        count => format!(" (and {} more names)", count.saturating_sub(1)),
     };
-    let message = format!("the archive holds `{name}` more than once{more}; the last one counts");
+    let message =
+        format!("the archive contains `{name}` more than once{more}; the last one is used");
     archive.has_duplicates = true;
     archive.findings.push(Finding::general("duplicate-record", message));
 }
@@ -91,7 +92,7 @@ fn note_state(archive: &mut Archive<'_>, state: State, kind: &'static str, what:
     let mut such = archive.members.iter().filter(|member| member.state == state);
     let Some(first) = such.next() else { return };
     let message = format!(
-        "{} archive members {what}, the first is `{}`; they are not read",
+        "{} archive members {what} and are not read; the first is `{}`",
         such.count().saturating_add(1),
         shortened(archive.name(first), 80)
     );

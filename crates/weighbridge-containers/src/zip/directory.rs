@@ -50,7 +50,7 @@ pub(super) fn read(archive: &mut Archive<'_>, end: &End, budget: &Budget) -> Res
 
 /// Reads one entry and returns what follows it.
 fn entry<'b>(archive: &mut Archive<'_>, bytes: &'b [u8], end: &End) -> Result<&'b [u8]> {
-    let cut = || Error::malformed("an entry of the archive's directory is cut short");
+    let cut = || Error::malformed("an entry of the archive's directory is truncated");
     let (fixed, rest) = bytes.split_at_checked(FIXED).ok_or_else(cut)?;
     let len = |at: usize| usize::from(u16_at(fixed, at));
     let (name, rest) = rest.split_at_checked(len(28)).ok_or_else(cut)?;
@@ -85,7 +85,7 @@ fn wide_numbers(fixed: &[u8], extra: &[u8]) -> Result<[u64; 3]> {
     let Some(mut wide) = extra_field(extra, 1) else { return Ok(numbers) };
     for number in numbers.iter_mut().filter(|number| **number == LARGE) {
         let Some((_, rest)) = wide.split_at_checked(8) else {
-            return Err(Error::malformed("its zip64 field lacks a number that it should hold"));
+            return Err(Error::malformed("the zip64 field lacks a required number"));
         };
         *number = u64_at(wide, 0);
         wide = rest;
@@ -99,17 +99,16 @@ fn check_count(archive: &mut Archive<'_>, rest: &[u8], end: &End) -> Result<()> 
     let same = if end.entries_exact { found == end.entries } else { found & 0xFFFF == end.entries };
     if !same {
         return Err(Error::malformed(format!(
-            "the archive's directory lists {found} members, its end record says {}",
+            "the archive's directory lists {found} members, but its end record says {}",
             end.entries
         ))
         .at(end.record));
     }
     if !rest.is_empty() && !rest.starts_with(b"PK\x05\x05") {
         let at = end.start.saturating_add(end.bytes).saturating_sub(rest.len() as u64);
-        return Err(Error::malformed(
-            "something other than an entry follows in the archive's directory",
-        )
-        .at(at));
+        return Err(
+            Error::malformed("unexpected data in the archive's directory: not an entry").at(at)
+        );
     }
     if end.trailing > 0 {
         let message = format!("{} bytes follow the end of the archive", end.trailing);

@@ -79,7 +79,7 @@ fn locate(tail: &[u8]) -> Result<Option<(usize, u64)>> {
         match (rest.checked_sub(comment), last) {
             (Some(0), None) => return Ok(Some((at, 0))),
             (Some(0), Some(_)) => {
-                return Err(two_directories("one end record lies in the comment of another"));
+                return Err(two_directories("one end record is inside the comment of another"));
             }
             // A comment that is cut short does no harm.
             (trailing, None) => last = Some((at, trailing.unwrap_or(0) as u64)),
@@ -91,7 +91,7 @@ fn locate(tail: &[u8]) -> Result<Option<(usize, u64)>> {
 
 fn two_directories(why: &str) -> Error {
     Error::malformed(format!(
-        "{why}: this file is two archives at once, and programs differ on which they read"
+        "{why}: the file is two archives at once, and programs differ on which one they read"
     ))
 }
 
@@ -113,7 +113,7 @@ fn read(input: &Input, at: u64, record: &[u8], trailing: u64) -> Result<End> {
         }
     } else if !matches!(disks, (0, 0)) {
         return Err(Error::unsupported(
-            "this is one part of an archive that was split into several files",
+            "split archives are not supported: this is one part of several",
         )
         .at(at)
         .hint("join the parts first"));
@@ -179,7 +179,7 @@ fn place(input: &Input, directory_end: u64, bytes: u64, offset: u64) -> Result<O
 
 fn misplaced(bytes: u64, offset: u64, end: u64) -> Error {
     Error::malformed(format!(
-        "the archive's directory should be {bytes} bytes long and start at byte {offset}, \
-         but is not there; it must end by byte {end}"
+        "the archive's directory is not where the end record says: {bytes} bytes at byte \
+             {offset}; it must end by byte {end}"
     ))
 }

@@ -47,7 +47,7 @@ impl Local {
         let fixed = peek(input, at, FIXED, &mut buffer)?;
         if !fixed.starts_with(SIGNATURE) {
             return Err(Error::malformed(
-                "no archive member starts here, although the directory says so",
+                "the directory points here, but no archive member starts here",
             )
             .at(at));
         }
@@ -113,7 +113,7 @@ fn data_start_slowly(input: &Input, at: u64, name: &str) -> Result<u64> {
     let own = String::from_utf8_lossy(&header.name);
     if own != name {
         return Err(Error::malformed(format!(
-            "the directory names the member here `{}`, but its own header says `{}`",
+            "the directory calls this member `{}`, but its own header says `{}`",
             shortened(name, 80),
             shortened(&own, 80)
         ))

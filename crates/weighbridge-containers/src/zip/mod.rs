@@ -111,22 +111,27 @@ impl Member {
     pub(crate) fn refusal(&self) -> Option<Cow<'static, str>> {
         match self.state {
             _ if self.flags & ENCRYPTED != 0 || self.method == Method(99) => {
-                Some("its archive member is encrypted".into())
+                Some("the archive member is encrypted".into())
             }
-            State::Overlaps => Some("its archive member shares bytes with another".into()),
-            State::Outside => Some("its archive member would run past the archive's data".into()),
+            State::Overlaps => Some("the archive member overlaps another".into()),
+            State::Outside => Some("the archive member extends past the archive's data".into()),
             _ if self.method.is_readable() => None,
-            _ => Some(format!("its archive member is compressed with {}", self.method).into()),
+            _ => Some(
+                format!(
+                    "the archive member is compressed with {}, which is not supported",
+                    self.method
+                )
+                .into(),
+            ),
         }
     }
 
     fn check_readable(&self) -> Result<()> {
         match self.refusal() {
             None => Ok(()),
-            Some(why) => Err(Error::unsupported(why).at(self.header).hint(
-                "members that are stored, or compressed with deflate, bzip2, lzma or zstd, can be read; \
-                 repack the archive with one of these",
-            )),
+            Some(why) => Err(Error::unsupported(why)
+                .at(self.header)
+                .hint("repack the archive uncompressed or with deflate, bzip2, lzma or zstd")),
         }
     }
 }
@@ -206,7 +211,8 @@ impl<'a> Archive<'a> {
         let (all, unsummed) = (self.members.len(), self.members.iter().filter(is_unsummed).count());
         if unsummed > 0 && !self.recovered {
             catalog.notes.push(format!(
-                "{unsummed} of {all} archive members carry no checksum: damage to them cannot be seen"
+                "{unsummed} of {all} archive members have no checksum, so damage to them \
+                     cannot be detected"
             ));
         }
     }
@@ -259,8 +265,8 @@ impl<'a> Archive<'a> {
             more => format!(" and {more} more"),
         };
         catalog.notes.push(format!(
-            "the names of archive members lead out of the folder that it is extracted to: \
-             `{first}`{others}; extract it with care"
+            "archive member names lead outside the extraction folder: `{first}`{others}; \
+                 extract the archive with care"
         ));
     }
 
@@ -272,7 +278,8 @@ impl<'a> Archive<'a> {
         let end = data.checked_add(member.compressed);
         if !member.is_incomplete() && end.is_none_or(|end| end > self.data_end) {
             return Err(Error::malformed(format!(
-                "the {} bytes of member `{}` would run past byte {}, where the archive's data ends",
+                "the {} bytes of member `{}` extend past byte {}, where the archive's data \
+                     ends",
                 member.compressed,
                 shortened(name, 80),
                 self.data_end
@@ -298,7 +305,7 @@ impl<'a> Archive<'a> {
             }
             _ => {
                 let index = u32::try_from(catalog.members.len())
-                    .map_err(|_| Error::limit("more compressed members than can be counted"))?;
+                    .map_err(|_| Error::limit("too many compressed members"))?;
                 catalog.members.push(self.compressed(member, start));
                 Ok(Run::Inside { member: index, offset: 0 })
             }
@@ -336,7 +343,7 @@ impl<'a> Archive<'a> {
     ) -> Result<Cow<'a, [u8]>> {
         let start = self.data_offset(member)?;
         if member.is_incomplete() {
-            return Err(Error::malformed(format!("{what} is cut short: the file ends inside it"))
+            return Err(Error::malformed(format!("{what} is truncated: the file ends inside it"))
                 .at(start)
                 .hint("fetch the file again"));
         }
@@ -382,7 +389,8 @@ impl<'a> Archive<'a> {
     fn stored_size(&self, member: &Member) -> Result<u64> {
         if member.size != member.compressed {
             return Err(Error::malformed(format!(
-                "member `{}` is stored uncompressed, but its sizes differ: {} and {} bytes",
+                "member `{}` is stored uncompressed, but its compressed and uncompressed \
+                     sizes differ: {} and {} bytes",
                 escaped(self.name(member)),
                 member.compressed,
                 member.size

@@ -28,7 +28,7 @@ const CHUNK: usize = 1 << 20;
 pub(super) fn walk(archive: &mut Archive<'_>, len: u64, budget: &Budget) -> Result<()> {
     let input = archive.input;
     if !starts_with(input, 0, SIGNATURE) {
-        return Err(Error::malformed("this is not a zip archive: it has no end record").at(len));
+        return Err(Error::malformed("not a zip archive: it has no end record").at(len));
     }
     archive.recovered = true;
     let mut at = 0;
@@ -51,14 +51,14 @@ pub(super) fn walk(archive: &mut Archive<'_>, len: u64, budget: &Budget) -> Resu
 fn note(archive: &mut Archive<'_>, at: u64, len: u64) {
     let count = archive.members.len();
     let rest = match archive.members.last() {
-        Some(last) if last.is_incomplete() => "the last of them is cut short",
-        _ if starts_with(archive.input, at, DIRECTORY) => "all of them are there",
+        Some(last) if last.is_incomplete() => "the last one is truncated",
+        _ if starts_with(archive.input, at, DIRECTORY) => "all members are present",
         _ => "more may be missing",
     };
     let members = if count == 1 { "member was" } else { "members were" };
     let message = format!(
-        "the archive's end is missing, so its {count} {members} found by walking the file \
-         from the front to byte {len}; {rest}. Fetch the file again"
+        "the archive's end is missing; {count} {members} found by scanning the file up to \
+             byte {len}, {rest}; fetch the file again"
     );
     archive.findings.push(Finding::general("truncated", message));
 }

@@ -73,9 +73,10 @@ impl Writer {
 
     fn add_entry(&mut self, name: &str, [comp, size]: [u32; 2], how: How) {
         let numbers = [comp + how.lie, size + how.lie, self.bytes.len() as u32];
-        let (numbers, extra) = match how.zip64 {
-            true => ([u32::MAX; 3], wide(&[numbers[1], numbers[0], numbers[2]])),
-            false => (numbers, Vec::new()),
+        let (numbers, extra) = if how.zip64 {
+            ([u32::MAX; 3], wide(&[numbers[1], numbers[0], numbers[2]]))
+        } else {
+            (numbers, Vec::new())
         };
         let out = &mut self.directory;
         out.extend(b"PK\x01\x02\x14\0\x14\0");
@@ -312,7 +313,7 @@ fn overlapping_members_are_not_read() {
     writer.bytes = body;
     let input = Input::from_bytes(writer.finish(false, b""), "bytes");
     let mut archive = Archive::open(&input, &budget()).unwrap();
-    assert!(archive.members().iter().all(|m| m.refusal().is_some_and(|r| r.contains("shares"))));
+    assert!(archive.members().iter().all(|m| m.refusal().is_some_and(|r| r.contains("overlaps"))));
     let mut catalog = Catalog::default();
     archive.report(&mut catalog);
     let kinds: Vec<_> = catalog.findings.iter().map(|finding| finding.kind).collect();

@@ -79,10 +79,8 @@ impl Levels<'_> {
         let inverse = 1.0 / scale.abs() * (1.0 + NEAR);
         // Two to the minus digits.
         let last_digit = f32::from_bits(u32::try_from(127 - digits).ok()? << 23);
-        let of_value = match self.zero == 0.0 {
-            true => self.slack_of_distance(),
-            false => self.slack.of_value * LESS,
-        };
+        let of_value =
+            if self.zero == 0.0 { self.slack_of_distance() } else { self.slack.of_value * LESS };
         let reach = FloatReach {
             inverse,
             smallest_normal,
@@ -105,10 +103,8 @@ impl Levels<'_> {
         let [constant, of_value] =
             [self.slack.constant, self.slack.of_distance + self.slack.of_value];
         let most = (constant + of_value * greater(-self.lowest, self.highest)) / LESS;
-        let [most, constant, of_value] = match most <= self.beyond {
-            true => [most, constant * LESS, of_value * LESS],
-            false => [0.0; 3],
-        };
+        let [most, constant, of_value] =
+            if most <= self.beyond { [most, constant * LESS, of_value * LESS] } else { [0.0; 3] };
         let middle = |a: f32, b: f32| (a + b) / 2.0 * scale;
         let mut edges = [self.highest + (self.beyond - most); MOST_LEVELS + 1];
         match <&[f32; MOST_LEVELS]>::try_from(numbers) {

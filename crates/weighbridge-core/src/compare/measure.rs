@@ -19,15 +19,9 @@ kernel! {
     /// Positions count from the start of the piece. The largest difference is located only if it is
     /// at least `known`. Rounding is checked elsewhere.
     pub fn measure(isa; a: &[f32], b: &[f32], known: f64) -> (Statistics, u32) {
-        let (stats, apart) = match are_same(a, b) {
-            true => (of_same(isa, a), 0),
-            false => of_different(isa, a, b, known),
-        };
+        let (stats, apart) = if are_same(a, b) { (of_same(isa, a), 0) } else { of_different(isa, a, b, known) };
         // The squares of finite f32 numbers always fit in f64.
-        match (stats.squares_a + stats.squares_b).is_finite() {
-            true => (stats, apart),
-            false => (with_non_finite(a, b), apart),
-        }
+        if (stats.squares_a + stats.squares_b).is_finite() { (stats, apart) } else { (with_non_finite(a, b), apart) }
     }
 }
 
@@ -73,9 +67,10 @@ fn moments(one: &OneSide, values: &[f32]) -> Moments {
     let (sum, squares) = (total(&one.sum), total(&one.squares));
     let mean = sum / values.len().max(1) as f64;
     let squared_deviations = squares - sum * mean;
-    let squared_deviations = match squared_deviations < squares * FAR_FROM_ZERO {
-        true => deviations_from(values, mean),
-        false => squared_deviations,
+    let squared_deviations = if squared_deviations < squares * FAR_FROM_ZERO {
+        deviations_from(values, mean)
+    } else {
+        squared_deviations
     };
     Moments { count: values.len() as u64, sum, squared_deviations }
 }

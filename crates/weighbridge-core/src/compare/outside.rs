@@ -243,9 +243,10 @@ pub fn times_outside(x: f32, stored: f32, bounds: Bounds, rounded: f32) -> Optio
     }
     let more = f64::from(x.abs() * share);
     let (x, stored) = (f64::from(x), f64::from(stored));
-    let (apart, allowed) = match x > f64::from(bounds.high) {
-        true => (x - stored - more, f64::from(bounds.high) - stored),
-        false => (stored - x - more, stored - f64::from(bounds.low)),
+    let (apart, allowed) = if x > f64::from(bounds.high) {
+        (x - stored - more, f64::from(bounds.high) - stored)
+    } else {
+        (stored - x - more, stored - f64::from(bounds.low))
     };
     Some(if allowed > 0.0 { apart / allowed } else { f64::INFINITY })
 }

@@ -129,9 +129,10 @@ impl Statistics {
 
     /// The signal-to-noise ratio in decibels; infinite without noise.
     pub fn snr(&self) -> f64 {
-        match self.squares == 0.0 {
-            true => f64::INFINITY,
-            false => 10.0 * (self.squares_a / self.squares).log10(),
+        if self.squares == 0.0 {
+            f64::INFINITY
+        } else {
+            10.0 * (self.squares_a / self.squares).log10()
         }
     }
 

@@ -63,13 +63,12 @@ pub fn steps<T: Coarse>(level: Level, a: &[f32], b: &[f32]) -> (u64, bool) {
         simd::narrow(level, a, in_a);
         simd::narrow(level, b, in_b);
         let is_finite = |values: &[f32]| values.iter().fold(true, |all, x| all & x.is_finite());
-        let (apart, all) = match is_finite(a) & is_finite(b) {
-            true => of_finite(in_a, in_b),
-            false => {
-                let finite = a.iter().zip(b).map(|(a, b)| a.is_finite() && b.is_finite());
-                let pairs = in_a.iter().zip(&*in_b).zip(finite);
-                of_any(pairs.map(|((&a, &b), is_finite)| (a, b, is_finite)))
-            }
+        let (apart, all) = if is_finite(a) & is_finite(b) {
+            of_finite(in_a, in_b)
+        } else {
+            let finite = a.iter().zip(b).map(|(a, b)| a.is_finite() && b.is_finite());
+            let pairs = in_a.iter().zip(&*in_b).zip(finite);
+            of_any(pairs.map(|((&a, &b), is_finite)| (a, b, is_finite)))
         };
         most = most.max(apart);
         same &= all;

@@ -49,7 +49,7 @@ pub fn change(text: &[u8], change: &Change<'_>) -> Result<Option<Changed>> {
         return Err(Error::malformed("it is not a JSON object"));
     }
     // What the reader takes has this form, so that only a mistake of ours ends here.
-    let unlike = || Error::malformed("its text cannot be taken apart");
+    let unlike = || Error::malformed("its text cannot be edited");
     let object = Scanner { text, at: 0 }.document().ok_or_else(unlike)?;
     let mut editor = Editor { change, text, edits: Vec::new(), changed: Changed::default() };
     editor.model(&object, "", true);
@@ -174,9 +174,10 @@ impl Editor<'_> {
         let mut text = String::new();
         for (key, value) in self.change.added {
             let comma = if last.is_some() { "," } else { "" };
-            let value = match space.contains('\n') {
-                true => format!("{value:#}").replace('\n', &space),
-                false => value.to_string(),
+            let value = if space.contains('\n') {
+                format!("{value:#}").replace('\n', &space)
+            } else {
+                value.to_string()
             };
             text.push_str(&format!("{comma}{space}{}: {value}", Json::from(*key)));
             last = last.or(Some(object.at.start + 1));

@@ -1,4 +1,4 @@
-//! The JSON documents that lie beside the weights, such as `config.json`.
+//! The JSON documents next to the weights, such as `config.json`.
 
 use serde_json::Value as Json;
 
@@ -10,19 +10,19 @@ mod parse;
 pub use edit::{Change, Changed, ChangedKey, change};
 pub use parse::parse;
 
-/// What describes a model of Hugging Face's transformers.
+/// The config of a Hugging Face transformers model.
 pub const HUGGING_FACE: &str = "config.json";
 
-/// What describes a model in Mistral's own files.
+/// The config of a model in Mistral's own files.
 pub const MISTRAL: &str = "params.json";
 
-/// What makes a folder a pipeline of models.
+/// The file that marks a folder as a pipeline of models.
 pub const PIPELINE: &str = "model_index.json";
 
-/// What describes an adapter.
+/// The config of an adapter.
 pub const ADAPTER: &str = "adapter_config.json";
 
-/// One of them.
+/// A JSON document next to the weights.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Its file name.
@@ -31,7 +31,7 @@ pub struct Config {
     pub json: Json,
 }
 
-/// The document of that name.
+/// Returns the document with this name.
 pub fn find<'a>(configs: &'a [Config], name: &str) -> Option<&'a Json> {
     configs.iter().find(|config| config.name == name).map(|config| &config.json)
 }
@@ -80,7 +80,7 @@ fn language_models(config: &Json) -> Vec<&Json> {
     all
 }
 
-/// The type that configs say a model was made in, where they say so, and the file that does.
+/// Returns the dtype that a config states for the model, and the name of that config.
 pub fn named_dtype(configs: &[Config]) -> Option<(&'static str, DType)> {
     let under = |json: &Json| {
         let named = |key: &&str| json.get(*key)?.as_str().map(str::to_owned);
@@ -95,7 +95,7 @@ pub fn named_dtype(configs: &[Config]) -> Option<(&'static str, DType)> {
         .and_then(|(file, dtype)| Some((file, dtype?)))
 }
 
-/// See [`named_dtype`].
+/// Returns the dtype that a config states for the model.
 pub fn model_dtype(configs: &[Config]) -> Option<DType> {
     named_dtype(configs).map(|(_, dtype)| dtype)
 }

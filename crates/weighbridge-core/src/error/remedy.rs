@@ -1,35 +1,35 @@
-//! What a caller can do about a problem, for programs to read.
+//! Machine-readable advice on how to resolve an error.
 
-/// What a caller can do about a problem: an option to set, or something to look at.
+/// A way for the caller to resolve a problem: an option to set, or something to inspect.
 ///
-/// Messages of this library name no option of any program. A program that shows them adds what the
-/// remedy is called there.
+/// Messages of this library never name the options of a program. A program that shows a message
+/// adds its own name for the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// Allow the output to replace what is there.
+    /// Allow overwriting the existing output.
     Overwrite,
-    /// Allow the output to replace what is there, bit by bit: stores cannot rename.
+    /// Allow overwriting the existing output file by file, since object stores cannot rename.
     OverwriteInPlace,
     /// Continue the output that an earlier run left unfinished.
     Resume,
-    /// Delete what an earlier run left unfinished, and start over. It is gone at once, before the
-    /// new output is complete.
+    /// Delete the unfinished output of an earlier run and start over. It is deleted immediately,
+    /// before the new output is complete.
     DiscardUnfinished,
-    /// Choose another name for the output.
+    /// Choose another output name.
     AnotherTarget,
-    /// Wait until another run has written this output.
+    /// Wait until another run has finished writing this output.
     WaitForOther,
-    /// Raise this limit; its name is that of the method of [`Limits`](crate::limits::Limits), or of the
-    /// options of the operation.
+    /// Raise this limit. The name is a method of [`Limits`](crate::limits::Limits) or of the
+    /// operation's options.
     RaiseLimit(&'static str),
-    /// Copy files that links lead to, wherever these are.
+    /// Follow links and copy their targets, even outside the model.
     FollowLinks,
-    /// Leave out the weights that the message names.
+    /// Exclude the weights named in the message.
     Exclude,
-    /// Leave out all weights that cannot be read, and list them.
+    /// Skip all unreadable weights and list them.
     SkipUnreadable,
-    /// Give the weights that the message names other names.
+    /// Rename the weights named in the message.
     Rename,
     /// Select a single weight.
     SelectOne,
@@ -37,37 +37,34 @@ pub enum Remedy {
     ListNames,
     /// List all problems of the model.
     ListProblems,
-    /// State the scheme and variant of the weight, with
-    /// `OpenOptions::scheme`.
+    /// State the scheme and variant of the weight with `OpenOptions::scheme`.
     StateScheme,
-    /// Keep names, values and metadata as they are.
+    /// Keep names, values and metadata unchanged.
     KeepNames,
-    /// Name a repository that says what the model does not say about itself, with
-    /// `ConvertOptions::base`.
+    /// Name a base repository that supplies the missing facts, with `ConvertOptions::base`.
     StateBase,
-    /// Choose between keeping weights as they are stored and casting them.
+    /// Choose whether to keep the stored types or to cast them.
     KeepOrCast,
-    /// Allow pickles that name unknown classes, with
-    /// `OpenOptions::strict_pickle`.
+    /// Allow pickles that name unknown classes, with `OpenOptions::strict_pickle`.
     AllowUnknownClasses,
-    /// Convert it, or copy it: it is not quantized.
+    /// Convert or copy the model instead: it is not quantized.
     ConvertOrCopy,
-    /// Read it front to back, with `OpenOptions::open_stream`.
+    /// Read the input sequentially, with `OpenOptions::open_stream`.
     OpenAsStream,
-    /// Encode numbers that are NaN or infinite as the reference would.
+    /// Allow NaN and infinite values, encoded as the reference does.
     AllowNonFinite,
-    /// Encode weights again that are stored in few bits already, which costs quality.
+    /// Allow requantizing weights that are already quantized, at a loss of quality.
     AllowRequantize,
-    /// Name an importance matrix.
+    /// Provide an importance matrix.
     StateImportance,
-    /// State the name of the pre-tokenizer, which the files of the repository leave open.
+    /// State the pre-tokenizer, which the repository's files leave ambiguous.
     StatePreTokenizer,
     /// Allow plain http, with `Remote::allow_http`.
     AllowHttp,
-    /// Name a file of certificates that are trusted too, with `Remote::ca_file`.
+    /// Add trusted certificates from a file, with `Remote::ca_file`.
     StateCertificates,
-    /// Let servers say nothing for longer, with `Remote::timeout`.
+    /// Raise the read timeout, with `Remote::timeout`.
     AllowSilence,
-    /// Wait for longer when a server asks for it, with `Remote::max_wait`.
+    /// Raise the longest wait that a server may ask for, with `Remote::max_wait`.
     AllowWait,
 }

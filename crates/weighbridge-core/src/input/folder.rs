@@ -1,4 +1,4 @@
-//! Where a model's files lie: a directory, memory, a repository on a server.
+//! The files of a model: in a directory, in memory, or in a repository on a server.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use super::ReadAt;
 
 /// A tree of files. Paths are relative to its root; the empty path is the root.
 pub trait Folder: Send + Sync {
-    /// What lies directly under `path`, in any order. A path that does not exist is `NotFound`,
-    /// a file is `NotADirectory`.
+    /// Lists the entries directly under `path`, in any order. A missing path is `NotFound`, a file
+    /// is `NotADirectory`.
     fn list(&self, path: &Path) -> io::Result<Vec<FolderEntry>>;
 
-    /// What lies at `path`. A path that does not exist is `NotFound`.
+    /// Returns the kind of entry at `path`. A missing path is `NotFound`.
     fn kind(&self, path: &Path) -> io::Result<EntryKind> {
         let Some(name) = path.file_name() else {
             return self.list(path).map(|_| EntryKind::Folder);
@@ -22,49 +22,49 @@ pub trait Folder: Send + Sync {
         found.map(|entry| entry.kind).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Opens a file. A path that does not exist is `NotFound`, a folder is `IsADirectory`.
+    /// Opens a file. A missing path is `NotFound`, a folder is `IsADirectory`.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
 
-    /// Whether every call has latency, as over a network: then several are made side by side.
+    /// Returns whether every call has latency, as over a network. If so, calls are made in
+    /// parallel.
     fn has_latency(&self) -> bool {
         false
     }
 
-    /// Whether [`list`](Self::list) knows all that is there. Web servers have no listings: what lies
-    /// beside a file is found by opening it.
+    /// Returns whether [`list`](Self::list) is complete. Web servers have no listings, so sibling
+    /// files are found by opening them.
     fn has_listing(&self) -> bool {
         true
     }
 
-    /// What tells this version of a file from another, where more is known than its length and time:
-    /// the commit of a repository, the tag that a server gives a file.
+    /// Returns a version identifier of a file, if more than its length and time is known: the
+    /// commit of a repository, or a server's ETag.
     fn version(&self, _path: &Path) -> Option<String> {
         None
     }
 
-    /// Where a link leads, with all links on the way followed; `None` for what is no link, or one
-    /// that leads nowhere.
+    /// Returns the final target of a link; `None` if the path is not a link or the link is broken.
     fn link_target(&self, _path: &Path) -> Option<PathBuf> {
         None
     }
 
-    /// Where `path` is on disk, if this folder is a directory of the file system. Files are then
-    /// copied by the system, with their permissions.
+    /// Returns the path on disk, if this folder is a local directory. The operating system then
+    /// copies files, with their permissions.
     fn local_path(&self, _path: &Path) -> Option<PathBuf> {
         None
     }
 }
 
-/// What a folder holds.
+/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderEntry {
-    /// Its own name, without the path that leads to it.
+    /// Its name, without the parent path.
     pub name: std::ffi::OsString,
-    /// What it is, with links followed.
+    /// Its kind, with links followed.
     pub kind: EntryKind,
 }
 
-/// A kind of [`FolderEntry`].
+/// The kind of a [`FolderEntry`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntryKind {
@@ -72,7 +72,7 @@ pub enum EntryKind {
     File(u64),
     /// A folder.
     Folder,
-    /// A link to something that is not there.
+    /// A link whose target is missing.
     BrokenLink,
     /// A device, a pipe, a socket.
     Other,

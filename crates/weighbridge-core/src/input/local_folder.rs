@@ -9,8 +9,7 @@ use super::{EntryKind, FileAccess, Folder, FolderEntry, ReadAt, file};
 use crate::error::Error;
 use crate::text::escaped;
 
-/// A directory of the file system. Absolute paths and links lead out of it, as they do for every
-/// program.
+/// A directory of the file system. Absolute paths and links may lead outside it, as usual.
 #[derive(Clone, Debug)]
 pub struct LocalFolder {
     root: PathBuf,
@@ -18,8 +17,8 @@ pub struct LocalFolder {
 }
 
 impl LocalFolder {
-    /// The directory at `root`, whose files are read in the given way. An empty root is the
-    /// current directory.
+    /// Creates a folder for the directory at `root`, with the given file access. An empty root is
+    /// the current directory.
     pub fn new(root: impl Into<PathBuf>, access: FileAccess) -> Self {
         Self { root: root.into(), access }
     }
@@ -58,12 +57,12 @@ impl Folder for LocalFolder {
     }
 }
 
-/// Names the target of a broken link: "no such file" would puzzle whoever sees the link.
+/// Names the target of a broken link, because "no such file" is confusing for a link that exists.
 fn explain_link(path: &Path, error: io::Error) -> io::Error {
     let Ok(target) = std::fs::read_link(path) else { return error };
     let target = escaped(&target.to_string_lossy()).into_owned();
-    let error = Error::io(error, &format!("it is a link to {target}, which cannot be opened"))
-        .hint("the file it points to was moved or deleted; fetch it again");
+    let error = Error::io(error, &format!("broken link: cannot open its target {target}"))
+        .hint("the target was moved or deleted; fetch it again");
     io::Error::new(io::ErrorKind::NotFound, error)
 }
 
@@ -77,9 +76,11 @@ fn described(entry: &DirEntry) -> FolderEntry {
 }
 
 fn kind_of(metadata: &Metadata) -> EntryKind {
-    match metadata.is_file() {
-        true => EntryKind::File(metadata.len()),
-        false if metadata.is_dir() => EntryKind::Folder,
-        false => EntryKind::Other,
+    if metadata.is_file() {
+        EntryKind::File(metadata.len())
+    } else if metadata.is_dir() {
+        EntryKind::Folder
+    } else {
+        EntryKind::Other
     }
 }

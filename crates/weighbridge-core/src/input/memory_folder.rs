@@ -8,22 +8,22 @@ use std::sync::Arc;
 use super::memory::Memory;
 use super::{EntryKind, Folder, FolderEntry, ReadAt};
 
-/// Files in memory: what was downloaded, unpacked or made up by a test.
+/// Files in memory: downloaded, unpacked or created by a test.
 ///
-/// Folders exist because files lie in them.
+/// A folder exists if it contains files.
 #[derive(Clone, Default)]
 pub struct MemoryFolder {
     files: BTreeMap<PathBuf, Arc<dyn ReadAt>>,
 }
 
 impl MemoryFolder {
-    /// An empty folder.
+    /// Creates an empty folder.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a file, or replaces it.
+    /// Adds or replaces a file.
     #[must_use]
     pub fn with(
         self,
@@ -33,7 +33,7 @@ impl MemoryFolder {
         self.with_source(path, Arc::new(Memory(bytes)))
     }
 
-    /// Adds a file whose bytes come from somewhere else, or replaces it.
+    /// Adds or replaces a file that is read from another source.
     #[must_use]
     pub fn with_source(mut self, path: impl AsRef<Path>, source: Arc<dyn ReadAt>) -> Self {
         self.files.insert(plain(path.as_ref()), source);
@@ -61,9 +61,10 @@ impl Folder for MemoryFolder {
     fn list(&self, path: &Path) -> io::Result<Vec<FolderEntry>> {
         let path = plain(path);
         if !self.is_folder(&path) {
-            return Err(match self.files.contains_key(&path) {
-                true => io::ErrorKind::NotADirectory.into(),
-                false => io::ErrorKind::NotFound.into(),
+            return Err(if self.files.contains_key(&path) {
+                io::ErrorKind::NotADirectory.into()
+            } else {
+                io::ErrorKind::NotFound.into()
             });
         }
         let mut folders = BTreeSet::new();

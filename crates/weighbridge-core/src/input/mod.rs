@@ -111,9 +111,9 @@ impl Input {
             Ok(true) => Ok(()),
             Ok(false) => Err(Error::malformed("was changed while it was read")
                 .in_file(self.name())
-                .hint("what was read may be a mixture of old and new bytes; run it again")),
+                .hint("the result may mix old and new bytes; run the command again")),
             Err(error) => {
-                Err(error_of(error, "cannot check whether it was changed").in_file(self.name()))
+                Err(error_of(error, "cannot check whether the file changed").in_file(self.name()))
             }
         }
     }
@@ -289,9 +289,10 @@ impl Input {
     /// An error if the input is known to end before the end of some bytes.
     fn check_end(&self, offset: u64, len: usize) -> Result<()> {
         let end = offset.checked_add(len as u64);
-        match self.0.len.is_some_and(|all| end.is_none_or(|end| end > all)) {
-            true => Err(self.too_short(offset, len)),
-            false => Ok(()),
+        if self.0.len.is_some_and(|all| end.is_none_or(|end| end > all)) {
+            Err(self.too_short(offset, len))
+        } else {
+            Ok(())
         }
     }
 
@@ -301,7 +302,7 @@ impl Input {
             Some(have) => format!("the file has {have}"),
             None => "the stream ended earlier".to_owned(),
         };
-        Error::malformed(format!("{len} bytes up to byte {end} are needed, but {size}"))
+        Error::malformed(format!("needs {len} bytes up to byte {end}, but {size}"))
             .at(offset)
             .in_file(self.name())
     }
@@ -309,7 +310,7 @@ impl Input {
     fn failed(&self, error: io::Error, offset: u64, len: usize) -> Error {
         let doing = match (error.kind(), self.0.len) {
             (io::ErrorKind::UnexpectedEof, None) => return self.too_short(offset, len),
-            (io::ErrorKind::UnexpectedEof, _) => "the file became shorter while it was read",
+            (io::ErrorKind::UnexpectedEof, _) => "the file shrank while being read",
             _ => "cannot read",
         };
         match error.downcast::<Error>() {

@@ -7,14 +7,14 @@ use std::sync::Mutex;
 use super::ReadRange;
 use crate::stop::{self, lock};
 
-/// How [`read_ranges_merged`] asks.
+/// Request options of [`read_ranges_merged`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requests {
-    /// Ranges this far apart, or less, are read together with the bytes between them.
+    /// The largest gap in bytes between ranges that are read together.
     pub max_gap: u64,
-    /// Bytes of a request, at most; longer ranges are split.
+    /// The largest request in bytes; longer ranges are split.
     pub max_len: usize,
-    /// Requests under way at the same time, at most.
+    /// The largest number of parallel requests.
     pub parallel: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Where bytes come from: a map, a file, memory, a pipe, a server.
+//! Byte sources: a memory map, a file, memory, a pipe, a server.
 
 use std::io;
 use std::ops::Range;
@@ -14,21 +14,21 @@ pub use crate::sys::ReadPattern;
 /// error, with its kind and its hint.
 #[expect(clippy::len_without_is_empty, reason = "the length may be unknown")]
 pub trait ReadAt: Send + Sync {
-    /// How many bytes there are; `None` while that is unknown, as with a pipe. A read that meets
-    /// the end makes it known.
+    /// Returns the length in bytes; `None` while unknown, as with a pipe. A read that reaches the
+    /// end makes it known.
     fn len(&self) -> Option<u64>;
 
-    /// Fills `out` with the bytes from `offset` on. Too few bytes are `UnexpectedEof`.
+    /// Fills `out` with the bytes at `offset`. Too few bytes are `UnexpectedEof`.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
 
-    /// Fills several buffers. A source with latency merges neighbours and fetches the rest side
-    /// by side, for which there is [`read_ranges_merged`](super::read_ranges_merged).
+    /// Fills several buffers. A source with latency should merge neighbours and fetch in parallel,
+    /// as [`read_ranges_merged`](super::read_ranges_merged) does.
     fn read_ranges(&self, ranges: &mut [ReadRange<'_>]) -> io::Result<()> {
         ranges.iter_mut().try_for_each(|range| self.read_at(range.offset, range.out))
     }
 
-    /// Whether every read has latency, as over a network. Then even thousands of short ranges
-    /// come in one call of `read_ranges`, to be merged there.
+    /// Returns whether every read has latency, as over a network. If so, one call of `read_ranges`
+    /// may pass thousands of short ranges to be merged.
     fn has_latency(&self) -> bool {
         false
     }
@@ -36,29 +36,29 @@ pub trait ReadAt: Send + Sync {
     /// A hint that these bytes will be read soon.
     fn will_need(&self, _need: &Need) {}
 
-    /// Limits the bytes that are held because of such hints, of all files of the same place together.
+    /// Limits the bytes prefetched for such hints, for all files of the same origin together.
     fn limit_ahead(&self, _bytes: u64) {}
 
-    /// A hint how the bytes will be read from now on.
+    /// A hint about the read pattern from now on.
     fn will_read(&self, _pattern: ReadPattern) {}
 
-    /// All bytes without a copy, where they are in memory.
+    /// Returns all bytes without a copy, if they are in memory.
     fn lend(&self) -> Option<&[u8]> {
         None
     }
 
-    /// Whether the bytes still are what they were when this was opened, as far as that is known.
+    /// Returns whether the bytes are unchanged since opening, as far as known.
     fn is_unchanged(&self) -> io::Result<bool> {
         Ok(true)
     }
 
-    /// The length, even if everything has to be read to find out.
+    /// Returns the length, reading everything if necessary.
     fn find_len(&self) -> io::Result<u64> {
         self.len().ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
-    /// How many bytes have arrived, where they arrive in order and are kept: so many can be read
-    /// without waiting.
+    /// Returns the number of bytes received, for a source that receives in order and keeps its
+    /// bytes. These can be read without waiting.
     fn received(&self) -> Option<u64> {
         None
     }
@@ -67,32 +67,31 @@ pub trait ReadAt: Send + Sync {
 /// One buffer of [`ReadAt::read_ranges`].
 #[derive(Debug)]
 pub struct ReadRange<'a> {
-    /// Where its bytes begin.
+    /// The offset of its first byte.
     pub offset: u64,
-    /// Where they go.
+    /// The buffer to fill.
     pub out: &'a mut [u8],
 }
 
 /// Bytes that will be read soon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// Where they are.
+    /// Their range.
     pub range: Range<u64>,
     /// How they will be read.
     pub reading: Reading,
-    /// What is read together has the same number, and what is read later a higher one; what has none (0)
-    /// is read before all of them. Bytes that are announced again are read once more if the number
-    /// differs.
+    /// The read order: ranges read together share a number, later ones have a higher number, and 0
+    /// comes first. A range announced again under another number is read again.
     pub group: u64,
 }
 
-/// How bytes that were announced will be read.
+/// The expected access pattern of announced bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// About in their order, and about once.
+    /// Roughly in order, and roughly once.
     Once,
-    /// Some of them more than once, while others of the group are read.
+    /// Some bytes several times, while others of the group are read.
     Often,
-    /// In short pieces from all over the range, time and again, until all of it was read.
+    /// In short scattered pieces, repeatedly, until the whole range is read.
     Scattered,
 }

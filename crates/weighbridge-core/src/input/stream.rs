@@ -74,7 +74,7 @@ impl<R: Read> Kept<R> {
 }
 
 fn too_long(most: u64) -> Error {
-    Error::limit(format!("more than {most} bytes of a stream would have to be kept in memory"))
+    Error::limit(format!("reading the stream needs more than {most} bytes of memory"))
         .hint("save the stream to a file first")
         .remedy(Remedy::RaiseLimit("max_allocation"))
 }

@@ -58,9 +58,10 @@ impl Finished {
 
     /// Notes that a file is about to be written.
     pub(super) fn begin(&self, name: &str) -> Result<()> {
-        match lock(&self.begun).insert(name.to_owned()) {
-            true => self.append(&format!("{}\n", json!({ "begun": name }))),
-            false => Ok(()),
+        if lock(&self.begun).insert(name.to_owned()) {
+            self.append(&format!("{}\n", json!({ "begun": name })))
+        } else {
+            Ok(())
         }
     }
 

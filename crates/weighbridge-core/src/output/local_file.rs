@@ -9,7 +9,7 @@ use super::{Destination, OutputFile, refuse_full_disk};
 use crate::error::{Error, Result};
 use crate::stop::lock;
 
-/// One file on disk, which has its name only when it is complete.
+/// One file on disk, which gets its name only when complete.
 pub struct LocalFile {
     target: PathBuf,
     replace: bool,
@@ -20,8 +20,8 @@ pub struct LocalFile {
 }
 
 impl LocalFile {
-    /// The file at that path, whatever name it is created with. If wanted, a file that is already
-    /// there is replaced once the new one is complete.
+    /// Creates a destination for the file at this path; the name given to `create` is ignored. With
+    /// `replace`, an existing file is replaced once the new one is complete.
     #[must_use]
     pub fn new(target: &Path, replace: bool) -> Self {
         let (complete, lock) = (Mutex::default(), OnceLock::new());
@@ -32,7 +32,7 @@ impl LocalFile {
 impl Destination for LocalFile {
     fn begin(&self, _stamp: &dyn Fn() -> String) -> Result<()> {
         let begun = self.lock.set(Lock::take(&self.target)?);
-        begun.map_err(|_| Error::usage("the file was started already"))
+        begun.map_err(|_| Error::usage("the file has already been started"))
     }
 
     fn reserve(&self, bytes: u64) -> Result<()> {

@@ -12,19 +12,19 @@ use crate::crc::FileChecksum;
 use crate::error::{Error, Result};
 use crate::stop::lock;
 
-/// What to do with what an interrupted run has left.
+/// What to do with the leftovers of an interrupted run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Leftover {
-    /// Leave it, and stop.
+    /// Keep them and stop with an error.
     #[default]
     Refuse,
-    /// Keep the files that are finished, and write the others.
+    /// Keep the finished files and write the others.
     Resume,
-    /// Discard it.
+    /// Delete them and start over.
     Discard,
 }
 
-/// A directory on disk, which has its name only when all of its files are complete.
+/// A directory on disk, which gets its name only when all of its files are complete.
 pub struct LocalFolder {
     target: PathBuf,
     leftover: Leftover,
@@ -36,15 +36,15 @@ pub struct LocalFolder {
 }
 
 impl LocalFolder {
-    /// The directory at that path. If wanted, one that is already there is replaced once the new
-    /// one is complete.
+    /// Creates a destination for the directory at this path. With `replace`, an existing directory
+    /// is replaced once the new one is complete.
     #[must_use]
     pub fn new(target: &Path, leftover: Leftover, replace: bool) -> Self {
         let (partial, files) = (OnceLock::new(), Mutex::default());
         Self { target: target.to_owned(), leftover, replace, made_by: "", partial, files }
     }
 
-    /// Says in the marker which verb made it.
+    /// Sets the command recorded in the marker file.
     #[must_use]
     pub fn made_by(mut self, verb: &'static str) -> Self {
         self.made_by = verb;
@@ -52,7 +52,7 @@ impl LocalFolder {
     }
 
     fn partial(&self) -> Result<&PartialFolder> {
-        self.partial.get().ok_or_else(|| Error::usage("the directory was not started"))
+        self.partial.get().ok_or_else(|| Error::usage("the directory has not been started"))
     }
 
     /// Adds a file to what the marker lists.
@@ -63,7 +63,7 @@ impl LocalFolder {
     /// Where a file is written, in a folder that exists. From now on it is known as ours.
     fn path_of(&self, name: &str) -> Result<PathBuf> {
         if !is_inside(name) {
-            let outside = "this name leads out of the directory that is written";
+            let outside = "the name leads outside the output directory";
             return Err(Error::usage(outside).in_file(Path::new(name)));
         }
         let partial = self.partial()?;
@@ -82,7 +82,7 @@ impl Destination for LocalFolder {
         let mut partial = PartialFolder::create(&self.target, &stamp(), self.leftover)?;
         partial.made_by = self.made_by;
         let begun = self.partial.set(partial);
-        begun.map_err(|_| Error::usage("the directory was started already"))
+        begun.map_err(|_| Error::usage("the directory has already been started"))
     }
 
     fn found(&self, name: &str, len: u64) -> FoundFile {

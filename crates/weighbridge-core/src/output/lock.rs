@@ -77,7 +77,7 @@ impl Lock {
     pub fn notes(&self) -> Vec<String> {
         let note = |path: &PathBuf| {
             let path = path.to_string_lossy();
-            format!("removed {}, which an earlier run left unfinished", escaped(&path))
+            format!("removed {}, left unfinished by an earlier run", escaped(&path))
         };
         self.removed.iter().map(note).collect()
     }
@@ -116,7 +116,7 @@ impl Drop for Lock {
 }
 
 fn in_the_way(path: &Path) -> Error {
-    Error::usage("is in the way of a lock, and is not one of ours")
+    Error::usage("blocks the lock file: it was not created by this program")
         .in_file(path)
         .remedy(Remedy::AnotherTarget)
 }
@@ -164,10 +164,10 @@ mod tests {
             assert_eq!(lock.notes().len(), usize::from(is_removed), "{named}");
         }
         std::fs::write(at("out.weigh-lock"), "somebody's own").unwrap();
-        assert!(Lock::take(&at("out")).err().unwrap().to_string().contains("in the way"));
+        assert!(Lock::take(&at("out")).err().unwrap().to_string().contains("blocks the lock file"));
         assert_eq!(std::fs::read(at("out.weigh-lock")).unwrap(), b"somebody's own");
         std::fs::remove_file(at("out.weigh-lock")).unwrap();
         std::fs::create_dir(at("out.weigh-lock")).unwrap();
-        assert!(Lock::take(&at("out")).err().unwrap().to_string().contains("in the way"));
+        assert!(Lock::take(&at("out")).err().unwrap().to_string().contains("blocks the lock file"));
     }
 }

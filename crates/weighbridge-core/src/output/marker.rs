@@ -100,16 +100,15 @@ pub fn refuse_foreign(target: &Path) -> Result<()> {
     let refused =
         |problem: String| Error::usage(problem).in_file(target).remedy(Remedy::AnotherTarget);
     if !about.is_dir() {
-        return Err(refused("is not a directory, and never replaced by one".to_owned()));
+        return Err(refused("is not a directory and is never replaced by one".to_owned()));
     }
     let found = foreign(target).map_err(|e| Error::io(e, "cannot read").in_file(target))?;
-    match found.is_empty() {
-        true => Ok(()),
-        false => {
-            let what = "it holds what was not written by this program, or has changed since";
-            let error = refused(format!("is never replaced: {what}: {}", listed(&found)));
-            Err(error.hint("remove those files yourself if they are no longer needed"))
-        }
+    if found.is_empty() {
+        Ok(())
+    } else {
+        let what = "it has files not written by this program or changed since";
+        let error = refused(format!("is never replaced: {what}: {}", listed(&found)));
+        Err(error.hint("remove those files yourself if you do not need them"))
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The finished files.
+    /// Returns the finished files.
     #[must_use]
     pub fn into_files(self) -> BTreeMap<String, Vec<u8>> {
         self.files.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -23,7 +23,7 @@ impl Memory {
 
 impl Destination for Memory {
     fn create(&self, name: &str, len: u64) -> Result<Box<dyn OutputFile + '_>> {
-        let too_long = || Error::limit(format!("{len} bytes do not fit into memory"));
+        let too_long = || Error::limit(format!("{len} bytes do not fit in memory"));
         let len = usize::try_from(len).map_err(|_| too_long())?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| too_long())?;
@@ -51,7 +51,7 @@ impl OutputFile for MemoryFile<'_> {
         let mut all = lock(&self.bytes);
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let place = all.get_mut(start..start.saturating_add(bytes.len()));
-        let outside = || Error::usage("a write lies outside the file").at(offset);
+        let outside = || Error::usage("write outside the file").at(offset);
         place.ok_or_else(outside)?.copy_from_slice(bytes);
         Ok(())
     }

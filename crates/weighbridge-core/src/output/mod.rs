@@ -1,8 +1,8 @@
-//! Where finished files go: a file or a directory on disk, a stream, memory.
+//! Output destinations: a file or a directory on disk, a stream, memory.
 //!
-//! A [`Destination`] takes whole files, each of a length that is known when it is started, and
-//! written by several threads at once. Nothing has its final name before
-//! [`Destination::finish`]: an output that could not be completed leaves nothing there.
+//! A [`Destination`] takes whole files. The length of each is known when it is started, and several
+//! threads write it at once. Nothing has its final name before [`Destination::finish`], so an
+//! incomplete output never appears under that name.
 
 mod finished;
 mod local_file;
@@ -28,27 +28,27 @@ pub use memory::Memory;
 pub use partial_file::{PartialFile, discard_unfinished, refuse_existing};
 pub use stream::Stream;
 
-/// In which order a destination takes the bytes of a file.
+/// The order in which a destination accepts the bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteOrder {
-    /// In any: each call says where its bytes go.
+    /// Any order: each call gives the offset of its bytes.
     Any,
-    /// From front to back, without gaps, by one thread at a time. Files come one after the other.
+    /// In order, without gaps, from one thread at a time, one file after another.
     FrontToBack,
 }
 
-/// What an interrupted run has left of a file.
+/// The state of a file that an interrupted run left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundFile {
-    /// Nothing: it was not finished.
+    /// Not finished.
     Nothing,
-    /// All of it.
+    /// Complete.
     Complete,
-    /// It was finished, but is no longer what was written.
+    /// Finished, but changed since.
     Damaged,
 }
 
-/// What is kept of an output that was not completed.
+/// The part of an incomplete output that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Where it is.
@@ -57,49 +57,49 @@ pub struct Kept {
     pub names: Vec<String>,
 }
 
-/// How an output is sent to a place elsewhere.
+/// Options for sending an output to a remote destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending {
-    /// Several files below the address, or one that it names.
+    /// Whether the address names a folder of several files or one file.
     pub is_folder: bool,
-    /// The most bytes that wait to be sent.
+    /// The limit on bytes waiting to be sent.
     pub memory: u64,
-    /// Whether what exists may be replaced.
+    /// Whether existing files may be overwritten.
     pub force: bool,
-    /// Whether to go on with what an interrupted run has finished.
+    /// Whether to resume an interrupted run.
     pub resume: bool,
-    /// Whether files are written front to back, because their formats need that.
+    /// Whether files must be written in order because their formats need it.
     pub in_turn: bool,
 }
 
-/// Where the files of an output go. Names may have folders in them, with `/` between.
+/// A destination for the files of an output. Names may contain folders, separated by `/`.
 ///
-/// The calls come in this order: `begin`, `found` and `reserve`, then for each file `create`, its
-/// writes, and its `finish`; at the end `finish`, or `discard` if what was written is wrong, or,
-/// after an error, `abort`.
+/// Calls come in this order: `begin`, `found` and `reserve`, then for each file `create`, its
+/// writes and its `finish`. The last call is `finish`, `discard` if the output is wrong, or `abort`
+/// after an error.
 pub trait Destination: Sync {
-    /// In which order it takes the bytes of a file.
+    /// Returns the order in which it accepts the bytes of a file.
     fn order(&self) -> WriteOrder {
         WriteOrder::Any
     }
 
-    /// Called before anything is written. The stamp tells this work from any other, so that only
-    /// the same work goes on with what an interrupted run has finished.
+    /// Called before anything is written. The stamp identifies this conversion, so that only the
+    /// same conversion resumes an interrupted run.
     fn begin(&self, _stamp: &dyn Fn() -> String) -> Result<()> {
         Ok(())
     }
 
-    /// What an interrupted run has left of this file.
+    /// Returns what an interrupted run left of this file.
     fn found(&self, _name: &str, _len: u64) -> FoundFile {
         FoundFile::Nothing
     }
 
-    /// An error if there is not enough space for this many bytes.
+    /// Returns an error if there is not enough space for this many bytes.
     fn reserve(&self, _bytes: u64) -> Result<()> {
         Ok(())
     }
 
-    /// Starts a file of `len` bytes. What is never written is zero.
+    /// Starts a file of `len` bytes. Unwritten bytes are zero.
     fn create(&self, name: &str, len: u64) -> Result<Box<dyn OutputFile + '_>>;
 
     /// Copies a file from disk.
@@ -107,50 +107,51 @@ pub trait Destination: Sync {
         copy_in_pieces(self, name, from)
     }
 
-    /// Where the output can be read when all files are complete, before it has its final name; where
-    /// that is [impossible](Self::is_read_when_finished), when it is finished.
+    /// Returns where the output can be read once all files are complete, before it has its final
+    /// name. If that is [impossible](Self::is_read_when_finished), this is where it can be read
+    /// after `finish`.
     fn unnamed(&self) -> Option<PathBuf> {
         None
     }
 
-    /// Whether it can be read only when it is finished.
+    /// Returns whether the output can be read only after `finish`.
     fn is_read_when_finished(&self) -> bool {
         false
     }
 
-    /// All files are complete; they get their final names.
+    /// Gives all files, which are complete, their final names.
     fn finish(&self) -> Result<()>;
 
-    /// What it did besides writing, such as removing what an earlier run had left.
+    /// Returns notes on other actions, such as removing leftovers of an earlier run.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What could not be cleaned away after the work had ended early.
+    /// Returns what could not be cleaned up after the work ended early.
     fn left_behind(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What was written is wrong: all of it is deleted.
+    /// Deletes the output, because it is wrong.
     fn discard(&self) {
         self.abort();
     }
 
-    /// What another run could go on with, if the work ended now.
+    /// Returns what another run could resume if the work ended now.
     fn kept(&self) -> Option<Kept> {
         None
     }
 
-    /// The work has ended early. What may be resumed is kept, everything else is deleted.
+    /// Ends the work early. Keeps what can be resumed and deletes the rest.
     fn abort(&self);
 }
 
-/// A file that is being written. Dropped before it is finished, it leaves nothing behind.
+/// A file that is being written. Dropping it before `finish` deletes it.
 pub trait OutputFile: Send + Sync {
-    /// Writes bytes at their place. Any thread may, in the destination's [`WriteOrder`].
+    /// Writes bytes at `offset`. Any thread may call this, in the destination's [`WriteOrder`].
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()>;
 
-    /// The file is complete.
+    /// Completes the file.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
@@ -178,9 +179,10 @@ fn copy_in_pieces<D: Destination + ?Sized>(to: &D, name: &str, from: &Path) -> R
         file.write_at(at, &buffer[..read])?;
         at += read as u64;
     }
-    match at == len {
-        true => file.finish(),
-        false => Err(Error::usage("changed while it was copied").in_file(from)),
+    if at == len {
+        file.finish()
+    } else {
+        Err(Error::usage("changed while being copied").in_file(from))
     }
 }
 
@@ -196,10 +198,10 @@ fn refuse_full_disk(target: &Path, bytes: u64) -> Result<()> {
     match crate::sys::free_space_beside(target) {
         Some(free) if free < bytes => Err(Error::io(
             std::io::ErrorKind::StorageFull.into(),
-            &format!("{bytes} bytes are to be written, but only {free} are free"),
+            &format!("the output needs {bytes} bytes, but only {free} are free"),
         )
         .in_file(target)
-        .hint("free some space, or choose another place for the output")),
+        .hint("free some space or choose another output path")),
         _ => Ok(()),
     }
 }

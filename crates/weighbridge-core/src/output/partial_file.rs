@@ -1,8 +1,8 @@
-//! A file on disk while it is written: bytes land at their planned offsets, in any order.
+//! A file on disk while it is written, at planned offsets in any order.
 //!
-//! It grows beside its target as `NAME.PID.weigh-partial` and appears under its final name only
-//! when [`PartialFile::finish`] is called; dropped before that, it leaves nothing behind. Whoever has to
-//! end the process at once calls [`discard_unfinished`] first.
+//! It is written next to its target as `NAME.PID.weigh-partial`. [`PartialFile::finish`] gives it
+//! its final name; dropping it earlier deletes it. Call [`discard_unfinished`] before exiting
+//! without unwinding.
 
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -33,8 +33,8 @@ pub(super) fn forget(path: &Path) {
     lock(&UNFINISHED).retain(|unfinished| unfinished != path);
 }
 
-/// Removes every file of this process that is still being written. For a process that is about to
-/// end without unwinding, such as after a second Ctrl-C: what is written after this is lost.
+/// Removes every unfinished file of this process. Call it before exiting without unwinding, such as
+/// after a second Ctrl-C; later writes are lost.
 pub fn discard_unfinished() {
     for partial in lock(&UNFINISHED).drain(..) {
         let _ = std::fs::remove_file(partial);
@@ -59,7 +59,8 @@ impl PartialFile {
         Self::create_noted(target, len, &|_| Ok(()))
     }
 
-    /// The same; `note` is told the partial file's name just before the file exists.
+    /// Starts a file like [`create`](Self::create), and passes the partial file's name to `note`
+    /// just before the file exists.
     pub fn create_noted(
         target: &Path,
         len: u64,
@@ -100,7 +101,7 @@ impl PartialFile {
 
     fn rename(&self) -> Result<()> {
         refuse_special(&self.target)?;
-        let failed = |e| Error::io(e, "cannot give the file its name").in_file(&self.target);
+        let failed = |e| Error::io(e, "cannot rename the finished file").in_file(&self.target);
         std::fs::rename(&self.partial, &self.target).map_err(failed)
     }
 
@@ -159,11 +160,12 @@ fn create_partial(target: &Path, note: &dyn Fn(&Path) -> Result<()>) -> Result<(
 
 /// An error if the name is that of a pipe, a device or a socket: none is ever replaced.
 fn refuse_special(target: &Path) -> Result<()> {
-    match target.symlink_metadata().is_ok_and(|about| sys::special_file(&about).is_some()) {
-        false => Ok(()),
-        true => Err(Error::usage("is not a regular file, and never replaced")
+    if target.symlink_metadata().is_ok_and(|about| sys::special_file(&about).is_some()) {
+        Err(Error::usage("is not a regular file and is never replaced")
             .in_file(target)
-            .remedy(Remedy::AnotherTarget)),
+            .remedy(Remedy::AnotherTarget))
+    } else {
+        Ok(())
     }
 }
 
@@ -171,7 +173,7 @@ fn refuse_special(target: &Path) -> Result<()> {
 pub fn refuse_existing(target: &Path) -> Result<()> {
     match target.symlink_metadata() {
         Err(_) => Ok(()),
-        Ok(_) => Err(Error::usage("exists already").in_file(target).remedy(Remedy::Overwrite)),
+        Ok(_) => Err(Error::usage("already exists").in_file(target).remedy(Remedy::Overwrite)),
     }
 }
 
@@ -207,7 +209,7 @@ mod tests {
         let output = PartialFile::create(&target, 3).unwrap();
         std::fs::write(&target, "theirs").unwrap();
         let error = output.finish(false).unwrap_err();
-        assert!(error.to_string().contains("exists already"), "{error}");
+        assert!(error.to_string().contains("already exists"), "{error}");
         assert_eq!(std::fs::read(&target).unwrap(), b"theirs");
         assert_eq!(names(folder.path()), ["out"]);
         PartialFile::create(&target, 3).unwrap().finish(true).unwrap();

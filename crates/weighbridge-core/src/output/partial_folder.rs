@@ -20,7 +20,7 @@ use super::local_folder::Leftover;
 use super::lock::Lock;
 use super::marker::{self, Files, Marker, listed};
 use super::partial_file::{PARTIAL, refuse_existing};
-use super::stamp::{self, Found, STAMP};
+use super::stamp::{self, PartialState, STAMP};
 use super::{FoundFile, beside, refuse_foreign};
 use crate::error::{Error, Remedy, Result};
 use crate::stop::lock;
@@ -60,28 +60,28 @@ impl PartialFolder {
         let (partial, removed) = (beside(target, PARTIAL), Mutex::default());
         let finished = Finished::new(partial.join(STAMP));
         let plan = crc32fast::hash(stamp.as_bytes());
-        match (Found::at(&partial), leftover) {
-            (Found::Nothing, _) => start(&partial, stamp)?,
-            (Found::Empty, _) => stamp::write(&partial, stamp)?,
-            (Found::Ours(left), Leftover::Discard) => {
+        match (PartialState::at(&partial), leftover) {
+            (PartialState::Nothing, _) => start(&partial, stamp)?,
+            (PartialState::Empty, _) => stamp::write(&partial, stamp)?,
+            (PartialState::Ours(left), Leftover::Discard) => {
                 refuse_others(&left.foreign(&partial)?, &partial)?;
                 let failed = |e| Error::io(e, "cannot remove").in_file(&partial);
                 fs::remove_dir_all(&partial).map_err(failed)?;
                 start(&partial, stamp)?;
             }
-            (Found::Complete(_), Leftover::Discard) => {
+            (PartialState::Complete(_), Leftover::Discard) => {
                 refuse_foreign(&partial)?;
                 marker::remove(&partial);
                 start(&partial, stamp)?;
             }
-            (Found::Ours(left), Leftover::Resume) if left.stamp == stamp => {
+            (PartialState::Ours(left), Leftover::Resume) if left.stamp == stamp => {
                 refuse_others(&left.foreign(&partial)?, &partial)?;
                 finished.go_on(&left.lines)?;
                 stamp::remove_unfinished(&partial, &finished.begun());
             }
-            (Found::Complete(marker), Leftover::Resume) if marker.plan == Some(plan) => {
+            (PartialState::Complete(marker), Leftover::Resume) if marker.plan == Some(plan) => {
                 stamp::restore(&partial, stamp, &marker)?;
-                if let Found::Ours(left) = Found::at(&partial) {
+                if let PartialState::Ours(left) = PartialState::at(&partial) {
                     refuse_others(&left.foreign(&partial)?, &partial)?;
                     finished.read(&left.lines);
                 }
@@ -145,7 +145,7 @@ impl PartialFolder {
         let old = beside(&self.target, &format!(".{}{REPLACED}", std::process::id()));
         let replaced = replace && fs::rename(&self.target, &old).is_ok();
         fs::rename(&self.partial, &self.target).map_err(|e| {
-            let error = Error::io(e, "cannot give the directory its name").in_file(&self.target);
+            let error = Error::io(e, "cannot rename the finished directory").in_file(&self.target);
             let is_lost = replaced && fs::rename(&old, &self.target).is_err();
             if is_lost { error.hint(set_aside(&old)) } else { error }
         })?;
@@ -159,15 +159,16 @@ impl PartialFolder {
             let is_link = old.symlink_metadata().is_ok_and(|about| about.is_symlink());
             // What a link leads to is not ours to remove; a link that this run did not replace
             // may be anybody's.
-            let removed = match is_link {
-                true => old == own && fs::remove_file(&old).is_ok(),
-                false => marker::remove(&old),
+            let removed = if is_link {
+                old == own && fs::remove_file(&old).is_ok()
+            } else {
+                marker::remove(&old)
             };
             match (removed, old == own) {
                 (true, true) => {}
                 (true, false) => lock(&self.removed).push(old),
                 (false, true) => {
-                    let message = "is complete, but what it replaced could not be removed";
+                    let message = "is complete, but the directory it replaced could not be removed";
                     return Err(Error::usage(message).in_file(&self.target).hint(set_aside(&old)));
                 }
                 (false, false) => {}
@@ -180,7 +181,7 @@ impl PartialFolder {
     pub fn notes(&self) -> Vec<String> {
         let note = |path: &PathBuf| {
             let path = path.to_string_lossy();
-            format!("removed {}, which an earlier run had replaced", escaped(&path))
+            format!("removed {}, replaced by an earlier run", escaped(&path))
         };
         self.lock.notes().into_iter().chain(lock(&self.removed).iter().map(note)).collect()
     }
@@ -196,31 +197,32 @@ fn refuse_others(names: &[String], partial: &Path) -> Result<()> {
     match names {
         [] => Ok(()),
         names => {
-            let what = "holds what was not written by the unfinished run, and is not removed";
+            let what = "has files not written by the unfinished run, so it is not removed";
             Err(Error::usage(format!("{what}: {}", listed(names)))
                 .in_file(partial)
-                .hint("move those files away, or remove them yourself")
+                .hint("move those files away or remove them yourself")
                 .remedy(Remedy::AnotherTarget))
         }
     }
 }
 
 /// Why this run does not go on with what was found.
-fn refused(found: &Found, leftover: Leftover, target: &Path, partial: &Path) -> Error {
+fn refused(found: &PartialState, leftover: Leftover, target: &Path, partial: &Path) -> Error {
     let (problem, hint, remedies): (_, Option<&str>, &[Remedy]) = match (found, leftover) {
-        (Found::Ours(_) | Found::Complete(_), Leftover::Resume) => (
-            "was started for another conversion: with other options, other sources, or another version",
+        (PartialState::Ours(_) | PartialState::Complete(_), Leftover::Resume) => (
+            "belongs to another conversion: the options, sources or version differ",
             None,
             &[Remedy::DiscardUnfinished],
         ),
-        (Found::Ours(_) | Found::Complete(_), _) => (
-            "was left by an unfinished conversion",
+        (PartialState::Ours(_) | PartialState::Complete(_), _) => (
+            "is left over from an unfinished conversion",
             None,
             &[Remedy::Resume, Remedy::DiscardUnfinished],
         ),
         _ => (
-            "is not what a run has left (it has no plan of ours), and is never removed",
-            Some("rename it, or remove it yourself"),
+            "was not left by an unfinished conversion (it has no plan file) and is never \
+                 removed",
+            Some("rename it or remove it yourself"),
             &[Remedy::AnotherTarget],
         ),
     };
@@ -232,7 +234,7 @@ fn refused(found: &Found, leftover: Leftover, target: &Path, partial: &Path) -> 
 }
 
 fn set_aside(old: &Path) -> String {
-    format!("the directory that was to be replaced is now {}", old.display())
+    format!("the directory to be replaced is now {}", old.display())
 }
 
 /// Old copies of the target, from runs that died while replacing it.

@@ -27,7 +27,7 @@ pub(super) const STAMP: &str = ".weigh-plan.json";
 const OURS: &str = "weighbridge_stamp_bytes";
 
 /// What has the name of a partial directory.
-pub(super) enum Found {
+pub(super) enum PartialState {
     Nothing,
     /// An empty directory, or one with the beginning of a stamp: a run had no time to stamp it, or it
     /// is anybody's. Nothing is lost.
@@ -47,7 +47,7 @@ pub(super) struct Left {
     pub(super) lines: String,
 }
 
-impl Found {
+impl PartialState {
     pub(super) fn at(partial: &Path) -> Self {
         let Ok(about) = partial.symlink_metadata() else { return Self::Nothing };
         if !about.is_dir() {

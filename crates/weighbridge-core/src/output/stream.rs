@@ -1,4 +1,4 @@
-//! Anything that is written front to back: a pipe, a socket, a `Vec<u8>`.
+//! Sequential output: a pipe, a socket, a `Vec<u8>`.
 
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal as _, Write};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::stop::lock;
 use crate::sys;
 
-/// A writer that takes one file from front to back.
+/// A destination that writes one file sequentially.
 pub struct Stream<W> {
     /// What messages call it.
     name: Option<PathBuf>,
@@ -24,7 +24,7 @@ struct End<W> {
 }
 
 impl<W: Write + Send> Stream<W> {
-    /// Writes to this.
+    /// Creates a stream that writes to `writer`.
     pub fn new(writer: W) -> Self {
         Self { name: None, end: Mutex::new(End { writer, len: 0 }) }
     }
@@ -32,22 +32,22 @@ impl<W: Write + Send> Stream<W> {
     fn failed(&self, error: std::io::Error) -> Error {
         let is_closed = error.kind() == ErrorKind::BrokenPipe;
         let error = Error::io(error, "cannot write to the stream");
-        let error = match is_closed {
-            true => error.hint("whoever reads it ended before all of it was written"),
-            false => error,
+        let error = if is_closed {
+            error.hint("the reader closed the stream before everything was written")
+        } else {
+            error
         };
         self.name.iter().fold(error, |error, name| error.in_file(name))
     }
 
-    /// Messages call it by this name.
+    /// Sets the name used in messages.
     pub fn named(self, name: impl Into<PathBuf>) -> Self {
         Self { name: Some(name.into()), ..self }
     }
 }
 
 impl Stream<File> {
-    /// Writes to a pipe or a device that is there already. On a pipe, this waits until somebody
-    /// reads from it.
+    /// Opens an existing pipe or device. Opening a pipe waits for a reader.
     pub fn to_special_file(path: &Path) -> Result<Self> {
         let failed = |e| Error::io(e, "cannot open").in_file(path);
         let file = File::options().write(true).open(path).map_err(failed)?;
@@ -56,9 +56,10 @@ impl Stream<File> {
         if sys::special_file(&file.metadata().map_err(failed)?).is_none() {
             return refused("is no longer a pipe or a device");
         }
-        match file.is_terminal() {
-            true => refused("is a terminal, and a model is not written to one"),
-            false => Ok(Self::new(file).named(path)),
+        if file.is_terminal() {
+            refused("is a terminal; models are not written to terminals")
+        } else {
+            Ok(Self::new(file).named(path))
         }
     }
 }
@@ -72,7 +73,7 @@ impl<W: Write + Send> Destination for Stream<W> {
         let end = lock(&self.end);
         match end.len {
             0 => Ok(Box::new(StreamFile { of: self })),
-            _ => Err(Error::usage(format!("a stream takes one file; {name} is a second"))),
+            _ => Err(Error::usage(format!("a stream holds one file, but {name} is a second one"))),
         }
     }
 
@@ -91,7 +92,7 @@ impl<W: Write + Send> OutputFile for StreamFile<'_, W> {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let mut end = lock(&self.of.end);
         if offset != end.len {
-            return Err(Error::usage("a stream is written front to back").at(offset));
+            return Err(Error::usage("a stream must be written in order").at(offset));
         }
         end.writer.write_all(bytes).map_err(|e| self.of.failed(e))?;
         end.len += bytes.len() as u64;

@@ -58,7 +58,7 @@ pub trait Isa: Operations + BlockForms {
     /// Eight numbers at a time.
     type Vector: Vector;
 
-    /// The same number in every lane.
+    /// One number in every lane.
     fn splat(self, value: f32) -> Self::Vector;
 
     /// These numbers.
@@ -160,7 +160,7 @@ operations! {
     near_even(reach: &EvenReach, values: &[f32], originals: &[f32]) -> bool {
         reach.hold_all(values, originals)
     }
-    /// The same for floating-point numbers.
+    /// Whether all originals are near their numbers, for floating-point spacing.
     near_floats(reach: &FloatReach, values: &[f32], originals: &[f32]) -> bool {
         reach.hold_all(values, originals)
     }

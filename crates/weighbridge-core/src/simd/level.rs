@@ -68,8 +68,11 @@ pub fn asked() -> Result<Option<Level>> {
     let level = Level::available().iter().find(|level| name == level.name());
     level.copied().map(Some).ok_or_else(|| {
         let names: Vec<_> = Level::available().iter().map(|level| level.name()).collect();
-        Error::usage(format!("WEIGHBRIDGE_SIMD is {}", escaped(&name.to_string_lossy())))
-            .hint(format!("this CPU has {}", names.join(", ")))
+        Error::usage(format!(
+            "WEIGHBRIDGE_SIMD has an unsupported value: {}",
+            escaped(&name.to_string_lossy())
+        ))
+        .hint(format!("this CPU supports {}", names.join(", ")))
     })
 }
 

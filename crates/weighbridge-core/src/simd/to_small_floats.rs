@@ -3,13 +3,13 @@
 //! Selections and arithmetic of bits, no branches: the loops around these are compiled into
 //! vectors.
 
-/// The nearest E4M3. What is larger than the largest of them, 448, becomes that.
+/// The nearest E4M3. Values beyond the largest, 448, saturate.
 #[inline(always)]
 pub fn to_e4m3(value: f32) -> u8 {
     if value.is_nan() { 0x7f } else { finite_to_e4m3(value) }
 }
 
-/// The same of a number that is not NaN.
+/// The nearest E4M3 of a number that is not NaN.
 #[inline(always)]
 pub fn finite_to_e4m3(value: f32) -> u8 {
     let sign = value.to_bits() >> 24 & 0x80;

@@ -27,7 +27,7 @@ pub fn transpose<T: Number>(level: Level, sides: Sides, from: &[T], to: &mut [T]
 }
 
 kernel! {
-    /// The same, with slices that end with the matrix.
+    /// Transposes a matrix whose slices end with it.
     fn transpose_within[T: Number](isa; sides: Sides, from: &[T], to: &mut [T]) -> () {
         let (whole_rows, whole_columns) = isa.transpose(sides, from, to);
         let mut move_one = |row: usize, column: usize| {

@@ -30,7 +30,7 @@ pub trait Parallel:
     /// A yes or no for each lane.
     type Mask: Choice;
 
-    /// The same number in every lane.
+    /// One number in every lane.
     fn same(self, value: f32) -> Self;
 
     /// Without the sign.

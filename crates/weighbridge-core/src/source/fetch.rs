@@ -52,9 +52,10 @@ impl<'a> Fetch<'a> {
     /// Its bytes, read now unless they have been.
     fn staged(self) -> Result<Staged<'a>> {
         let Wanted { source, tensor, slab, buffer } = self.wanted;
-        match self.is_read {
-            true => source.fetched(tensor, slab, buffer),
-            false => source.fetch(tensor, slab, buffer),
+        if self.is_read {
+            source.fetched(tensor, slab, buffer)
+        } else {
+            source.fetch(tensor, slab, buffer)
         }
     }
 }

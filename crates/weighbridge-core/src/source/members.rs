@@ -84,7 +84,7 @@ impl Members {
         offset: u64,
         out: &mut [u8],
     ) -> Result<()> {
-        let missing = || Error::malformed("its archive member does not exist");
+        let missing = || Error::malformed("the archive member does not exist");
         let member = members.get(index).ok_or_else(missing)?;
         let progress = &self.progress.get_or_init(|| members.iter().map(|_| 0.into()).collect());
         let note = |what| progress.get(index).map(|now| now.fetch_max(what, Ordering::Relaxed));
@@ -243,7 +243,7 @@ enum Spool {
 
 impl Spool {
     fn of(input: &Input, member: &Member, limits: &Limits) -> Result<Self> {
-        let what = "its archive member";
+        let what = "the archive member";
         Budget::new(limits.clone()).ratio(member.compressed, member.size, what)?;
         let mut inflater = Inflater::new(member);
         if let Some(size) = usize::try_from(member.size).ok().filter(|_| member.size <= IN_MEMORY) {
@@ -265,21 +265,21 @@ impl Spool {
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         match self {
             Self::Memory(bytes) => {
-                let outside = || Error::usage("the range lies outside the archive member");
+                let outside = || Error::usage("the range is outside the archive member");
                 out.copy_from_slice(range_of(bytes, offset, out.len()).ok_or_else(outside)?);
                 Ok(())
             }
             Self::File(file) => read_file_at(file, out, offset).map_err(|error| {
-                Error::io(error, "cannot read the temporary file that it was inflated into")
+                Error::io(error, "cannot read the temporary file with its decompressed data")
             }),
         }
     }
 }
 
 fn no_space(error: std::io::Error, member: &Member) -> Error {
-    let doing = format!("cannot inflate its {} bytes into a temporary file", member.size);
+    let doing = format!("cannot decompress {} bytes into a temporary file", member.size);
     Error::io(error, &doing).hint(
-        "compressed members that are not read front to back are inflated there; TMPDIR says in \
-         which directory",
+        "compressed members read out of order are decompressed there; set TMPDIR to use \
+             another directory",
     )
 }

@@ -1,8 +1,8 @@
-//! One opened container: its bytes and its catalog, and the way from the one to the other.
+//! An opened container: its bytes and its catalog.
 //!
-//! Every tensor is handed out in one form, whatever the file does: its *row-major bytes*, little-
-//! endian, outermost dimension first. Where the file's bytes have that form and can be lent, they
-//! are lent; otherwise they are gathered into the caller's scratch buffer.
+//! Every tensor is returned in one form: *row-major bytes*, little-endian, outermost dimension
+//! first. Bytes that the file stores in this form are borrowed if possible. Other bytes are
+//! gathered into the caller's scratch buffer.
 
 use std::collections::HashSet;
 
@@ -105,16 +105,16 @@ impl<'a> Staged<'a> {
     }
 }
 
-/// Whether tensors can be read in any order at the same cost.
+/// The cost of reading tensors out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Any part, any time.
+    /// Any part can be read at any time.
     Random,
-    /// Front to back; going back costs as much as all of it, once.
+    /// Reading in order is cheap; the first step back costs one full read.
     Sequential,
 }
 
-/// One opened container.
+/// An opened container.
 pub struct Source {
     input: Input,
     catalog: Catalog,
@@ -125,25 +125,25 @@ pub struct Source {
 }
 
 impl Source {
-    /// Binds a catalog to the input it was read from.
+    /// Creates a source from an input and its catalog.
     #[must_use]
     pub fn new(input: Input, catalog: Catalog, format: Format, limits: Limits) -> Self {
         Self { input, catalog, format, limits, members: Members::default(), sums: Sums::default() }
     }
 
-    /// Where the bytes come from.
+    /// Returns the input.
     #[must_use]
     pub fn input(&self) -> &Input {
         &self.input
     }
 
-    /// What the header says.
+    /// Returns the catalog of the header.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// Takes tensors out of what the header says; their positions are in order.
+    /// Removes tensors from the catalog and returns them; positions must be in order.
     pub fn forget(&mut self, tensors: &[usize]) -> Vec<TensorInfo> {
         let (mut at, mut wanted) = (0, tensors.iter().copied().peekable());
         let is_wanted = |_: &mut TensorInfo| {
@@ -153,25 +153,26 @@ impl Source {
         self.catalog.tensors.extract_if(.., is_wanted).collect()
     }
 
-    /// The name of the format.
+    /// Returns the name of the format.
     #[must_use]
     pub fn format(&self) -> &'static str {
         self.format.name
     }
 
-    /// What reading may cost.
+    /// Returns the limits on reading.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The file's length; for a stream that was not read to its end, what its header says.
+    /// Returns the file's length. For a stream not yet read to its end, this is the length that its
+    /// header declares.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.input.len().or(self.catalog.declared_len).unwrap_or(0)
     }
 
-    /// How a tensor can be read.
+    /// Returns the read cost of a tensor.
     #[must_use]
     pub fn access(&self, tensor: &TensorInfo) -> Access {
         match tensor.place.run {
@@ -180,7 +181,8 @@ impl Source {
         }
     }
 
-    /// The row-major bytes of a tensor, where the file has them in that form and can lend them.
+    /// Returns the row-major bytes of a tensor, if the file stores them in that form and can lend
+    /// them.
     #[must_use]
     pub fn lent_bytes(&self, tensor: &TensorInfo) -> Option<&[u8]> {
         self.check_readable(tensor).ok()?;
@@ -192,7 +194,7 @@ impl Source {
         range_of(self.input.lent()?, at, len)
     }
 
-    /// The bytes of a slab of a tensor: lent where possible, otherwise in `scratch`.
+    /// Returns the bytes of a slab: borrowed if possible, otherwise read into `scratch`.
     pub fn fetch<'a>(
         &'a self,
         tensor: &TensorInfo,
@@ -238,7 +240,7 @@ impl Source {
         let span = span_of(slab)
             .filter(|span| slab.offset.checked_add(*span).is_some_and(|end| end <= tensor.bytes))
             .ok_or_else(|| {
-                Error::usage(format!("{slab:?} lies outside its {} bytes", tensor.bytes))
+                Error::usage(format!("{slab:?} is outside the tensor's {} bytes", tensor.bytes))
             })?;
         match tensor.place.run {
             Run::At(offset) if span > 0 => self.sums.touch(&self.catalog, &self.input, offset)?,
@@ -269,14 +271,13 @@ impl Source {
         })
     }
 
-    /// An error if what was read so far came from an archive member that is damaged: one that does
-    /// not have the checksum that the archive states. What was not read of such members is looked at
-    /// now; `go_on` is asked from time to time.
+    /// Returns an error if an archive member read so far does not match its checksum. Unread parts
+    /// of these members are read now; `go_on` is polled regularly and can stop this.
     pub fn check_sums(&self, go_on: GoOn<'_>) -> Result<()> {
         self.check_sums_where(&|_| true, &|_| true, go_on)
     }
 
-    /// The same of the members that some tensors lie in.
+    /// Verifies the checksums of only the members that contain these tensors.
     pub fn check_sums_of<'a>(
         &self,
         tensors: impl Iterator<Item = &'a TensorInfo>,
@@ -377,11 +378,11 @@ impl Source {
 
     fn missing(&self, tensor: &TensorInfo) -> Error {
         Error::malformed(format!(
-            "its {} bytes are not all in the file, which has {}",
+            "the tensor's {} bytes are incomplete: the file has {} bytes",
             tensor.bytes,
             self.file_bytes()
         ))
-        .hint("the file was cut short; fetch it again")
+        .hint("the file is truncated; fetch it again")
     }
 }
 
@@ -389,14 +390,15 @@ impl Source {
 fn resize(buffer: &mut Vec<u8>, slab: &Slab) -> Result<()> {
     let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
     if buffer.try_reserve_exact(total.saturating_sub(buffer.len())).is_err() {
-        return Err(Error::limit(format!("there is no memory for {total} bytes of it")));
+        return Err(Error::limit(format!("not enough memory for {total} bytes")));
     }
     buffer.resize(total, 0);
     Ok(())
 }
 
 fn to_usize(value: u64) -> Result<usize> {
-    usize::try_from(value).map_err(|_| Error::limit("more bytes than this machine can address"))
+    usize::try_from(value)
+        .map_err(|_| Error::limit("the size exceeds this machine's address space"))
 }
 
 fn span_of(slab: &Slab) -> Option<u64> {

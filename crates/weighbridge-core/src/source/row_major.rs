@@ -71,7 +71,7 @@ impl Source {
         offset: u64,
         out: &mut [u8],
     ) -> Result<()> {
-        let outside = || Error::malformed("its strides lead outside its storage");
+        let outside = || Error::malformed("the strides reach outside the storage");
         let unit = unit_bytes(tensor);
         let wanted = offset / unit..(offset + out.len() as u64) / unit;
         let stored = self.lent_storage(tensor);

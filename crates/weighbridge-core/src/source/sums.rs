@@ -68,9 +68,10 @@ impl Sums {
     /// Notes that the bytes at `offset` are being read; an error if they are known to be damaged.
     pub(super) fn touch(&self, catalog: &Catalog, input: &Input, offset: u64) -> Result<()> {
         let Some(account) = self.account(catalog, offset) else { return Ok(()) };
-        match account.is_read.swap(true, Ordering::Relaxed) {
-            true => account.check(&lock(&account.seen), input),
-            false => Ok(()),
+        if account.is_read.swap(true, Ordering::Relaxed) {
+            account.check(&lock(&account.seen), input)
+        } else {
+            Ok(())
         }
     }
 

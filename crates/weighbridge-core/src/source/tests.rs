@@ -158,7 +158,7 @@ fn sizes_that_are_not_true_are_found_out() {
         fetched(&source, 0, 0, 1000).unwrap_err()
     };
     for (size, why) in
-        [((2 << 20) + 1, "ends before its stated size"), ((2 << 20) - 1, "goes on after")]
+        [((2 << 20) + 1, "ends before its stated size"), ((2 << 20) - 1, "continues past")]
     {
         let error = back(size, Limits::default());
         assert!(error.message().contains(why), "{error}");

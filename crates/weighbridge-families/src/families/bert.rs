@@ -8,9 +8,9 @@ pub(super) const BERT: Family = Family {
     types: &["bert"],
     rows: &[ROWS],
     left_out: &[
-        ("pooler.", "the pooling layer, which the converter leaves out"),
-        ("cls.predictions.", "the head for masked words, which the converter leaves out"),
-        ("cls.seq_relationship.", "the head for next sentences, which the converter leaves out"),
+        ("pooler.", "pooling layer, not converted"),
+        ("cls.predictions.", "masked-word head, not converted"),
+        ("cls.seq_relationship.", "next-sentence head, not converted"),
     ],
     keys: &[BASE, ENCODER],
     defaults: Some(Defaults {

@@ -27,7 +27,7 @@ pub(super) const COHERE: Family = Family {
     ..DECODER
 };
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     ("context_length", Count, Any(&["model_max_length", "max_position_embeddings"])),
     LOGIT_SCALE,
     NO_SCALING,

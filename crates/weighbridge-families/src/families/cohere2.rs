@@ -26,7 +26,7 @@ pub(super) const COHERE2: Family = Family {
     ..DECODER
 };
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     LOGIT_SCALE,
     WINDOW,
     VOCABULARY,

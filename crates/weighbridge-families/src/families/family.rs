@@ -47,9 +47,9 @@ pub struct Family {
     /// Keys of configs that the converter does not look at.
     pub(crate) ignored: &'static [&'static str],
     /// Entries that stand before all but the architecture.
-    pub(crate) early: &'static [Entry],
+    pub(crate) early: &'static [KeyRow],
     /// The entries. One that is set again keeps its place.
-    pub(crate) keys: &'static [&'static [Entry]],
+    pub(crate) keys: &'static [&'static [KeyRow]],
     /// Tensors that follow from the config.
     pub(crate) computed: fn(&Settings) -> Tensors,
     /// Whether rotary embeddings may have sections.

@@ -22,7 +22,7 @@ pub(super) const GEMMA: Family = Family {
     ..DECODER
 };
 
-pub(super) const KEYS: &[Entry] = &[
+pub(super) const KEYS: &[KeyRow] = &[
     ("context_length", Count, Needed(&["max_position_embeddings"])),
     ("embedding_length", Count, Needed(&["hidden_size"])),
     ("block_count", Count, Needed(LAYERS)),
@@ -39,9 +39,6 @@ pub(super) const KEYS: &[Entry] = &[
 /// which it knows by its layers, what the heads make of the hidden size.
 pub(super) fn attention_scale(config: &Config, largest: u64) -> Option<Json> {
     let count = |key: &str| config.get(key).and_then(Json::as_u64);
-    let scale = match count("num_hidden_layers") == Some(largest) {
-        true => count("hidden_size")?.checked_div(count("num_attention_heads")?),
-        false => count("head_dim"),
-    };
+    let scale = if count("num_hidden_layers") == Some(largest) { count("hidden_size")?.checked_div(count("num_attention_heads")?) } else { count("head_dim") };
     scale.map(Json::from)
 }

@@ -30,7 +30,7 @@ pub(super) const GEMMA2: Family = Family {
     ..GEMMA
 };
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     ("attn_logit_softcapping", Number, Needed(&["attn_logit_softcapping"])),
     ("final_logit_softcapping", Number, Needed(&["final_logit_softcapping"])),
     WINDOW,

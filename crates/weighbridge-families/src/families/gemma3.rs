@@ -33,7 +33,7 @@ pub(super) const GEMMA3: Family = Family {
     ..GEMMA
 };
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     (
         "final_logit_softcapping",
         Number,

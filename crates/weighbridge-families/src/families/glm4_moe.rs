@@ -48,7 +48,7 @@ pub(super) const GLM4_MOE: Family = Family {
     ..DECODER
 };
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     ("block_count", Count, Made(layers_and_next)),
     ("rope.dimension_count", Count, Made(rotated_width)),
     ("expert_count", Count, Any(&["n_routed_experts"])),

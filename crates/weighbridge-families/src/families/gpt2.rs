@@ -11,8 +11,8 @@ pub(super) const GPT2: Family = Family {
     gguf: &[GGUF],
     tied: true,
     left_out: &[
-        ("h.#.attn.bias", "which tokens a token sees, the same in all models"),
-        ("h.#.attn.masked_bias", "a constant of the attention mask"),
+        ("h.#.attn.bias", "attention mask, the same in all models"),
+        ("h.#.attn.masked_bias", "attention mask constant"),
     ],
     keys: &[KEYS],
     defaults: Some(Defaults {
@@ -47,7 +47,7 @@ const ROWS: &[Row] = &[
     ("lm_head", &["output"], Embedding),
 ];
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     ("block_count", Count, Needed(LAYERS)),
     ("context_length", Count, Needed(&["n_ctx", "n_positions"])),
     ("embedding_length", Count, Needed(&["n_embd"])),

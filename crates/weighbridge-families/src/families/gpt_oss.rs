@@ -54,7 +54,7 @@ const ROWS: &[Row] = &[
     ("layers.#.mlp.experts.down_proj_bias", &["blk.#.ffn_down_exps.bias"], Plain),
 ];
 
-const KEYS: &[Entry] =
+const KEYS: &[KeyRow] =
     &[WINDOW, ("expert_feed_forward_length", Count, Needed(&["intermediate_size"]))];
 
 /// Of the models with experts that OpenAI published, YaRN's bounds are not rounded.

@@ -34,7 +34,7 @@ pub(super) const GRANITE: Family = Family {
     ..DECODER
 };
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     ("attention.scale", Number, Made(|settings| nonzero(settings, "attention_multiplier"))),
     ("embedding_scale", Number, Made(|settings| nonzero(settings, "embedding_multiplier"))),
     ("residual_scale", Number, Made(|settings| nonzero(settings, "residual_multiplier"))),

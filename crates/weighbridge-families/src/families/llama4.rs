@@ -39,7 +39,7 @@ const ROWS: &[Row] = &[
     ("layers.#.feed_forward.shared_expert.down_proj", &["blk.#.ffn_down_shexp"], Plain),
 ];
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     ("feed_forward_length", Count, Needed(&["intermediate_size_mlp"])),
     ("interleave_moe_layer_step", Count, Needed(&["interleave_moe_layer_step"])),
     ("expert_feed_forward_length", Count, Needed(&["intermediate_size"])),

@@ -32,7 +32,7 @@ pub(super) const NEMOTRON: Family = Family {
 const EPSILON: &[&str] = &["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps"];
 
 /// Two kinds of epsilons, of which readers take the second.
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     VOCABULARY,
     ("attention.layer_norm_epsilon", Number, Any(EPSILON)),
     ("rope.dimension_count", Count, Made(rotated_hidden)),

@@ -43,7 +43,7 @@ fn context(settings: &Settings) -> Option<Json> {
     Some(match (settings.count("n_positions"), trained) {
         (Some(8192), 2048) => 2048.into(),
         (Some(2048), 2048) => 512.into(),
-        (other, _) => format!("n_positions {other:?} after training with {trained}").into(),
+        (other, _) => format!("n_positions {other:?} with max_trained_positions {trained}").into(),
     })
 }
 
@@ -68,8 +68,8 @@ fn check(settings: &Settings, _: &About<'_>) -> Result<()> {
         let is_number = wanted.is_number() && value.as_f64() == wanted.as_f64();
         if value != wanted && !is_none && !is_number {
             let value = crate::text::escaped(&value.to_string()).into_owned();
-            let what = format!("a nomic_bert model with `{key}` {value}");
-            return Err(Error::unsupported(format!("{what} is not converted into GGUF")));
+            let what = format!("nomic_bert models with `{key}` {value}");
+            return Err(Error::unsupported(format!("{what} cannot be converted to GGUF")));
         }
     }
     Ok(())

@@ -22,7 +22,7 @@ pub(super) const OLMO2: Family = Family {
     ..DECODER
 };
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     ("attention.sliding_window", Count, Any(&["sliding_window"])),
     ("attention.sliding_window_pattern", FlagList, Made(sliding_layers)),
 ];

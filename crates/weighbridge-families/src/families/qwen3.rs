@@ -26,7 +26,7 @@ fn refuse_rerankers(settings: &Settings, about: &About<'_>) -> Result<()> {
     let is_reranker = |text: &str| text.to_lowercase().contains("qwen3-reranker");
     let titled = about.card.is_some_and(|card| card.to_lowercase().contains("# qwen3-reranker"));
     if titled || is_reranker(about.folder) || is_reranker(named) {
-        return Err(not_yet("a reranker, whose output head is cut from the vocabulary,"));
+        return Err(not_yet("rerankers, whose output head is cut from the vocabulary,"));
     }
     Ok(())
 }

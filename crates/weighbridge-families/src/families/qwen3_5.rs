@@ -40,7 +40,7 @@ pub(super) const QWEN3_5: Family = Family {
     ..DECODER
 };
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     ("block_count", Count, Made(layers_and_beside)),
     ("nextn_predict_layers", Count, Made(layers_beside)),
     ("ssm.conv_kernel", Count, Needed(&["linear_conv_kernel_dim"])),
@@ -64,7 +64,7 @@ fn beside(settings: &Settings) -> u64 {
     settings.count("mtp_num_hidden_layers").unwrap_or(0)
 }
 
-/// The same, if there are any.
+/// The number of layers beside the model, if there are any.
 fn layers_beside(settings: &Settings) -> Option<Json> {
     Some(beside(settings)).filter(|layers| *layers > 0).map(Json::from)
 }

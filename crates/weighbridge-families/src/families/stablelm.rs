@@ -40,7 +40,7 @@ const NORMS: &[Row] = &[
     ("layers.#.self_attn.k_layernorm.norms.#", &["blk.#.attn_k_norm"], Expert),
 ];
 
-const KEYS: &[Entry] = &[
+const KEYS: &[KeyRow] = &[
     ("context_length", Count, Needed(&["max_position_embeddings"])),
     ("embedding_length", Count, Needed(&["hidden_size"])),
     ("block_count", Count, Needed(LAYERS)),

@@ -26,10 +26,10 @@ impl Dialect {
     /// Its name in remarks.
     pub fn name(self) -> &'static str {
         match self {
-            Self::HuggingFace => "Hugging Face's",
-            Self::Gguf => "GGUF's",
-            Self::Consolidated => "those of Meta's and Mistral's own checkpoints",
-            Self::Other => "of no known kind",
+            Self::HuggingFace => "Hugging Face",
+            Self::Gguf => "GGUF",
+            Self::Consolidated => "Meta or Mistral checkpoint",
+            Self::Other => "unrecognized",
         }
     }
 }
@@ -94,11 +94,14 @@ impl Facts {
         let message = match (self.family, &self.family_name) {
             _ if self.dialect != wanted => {
                 let (own, wanted) = (self.dialect.name(), wanted.name());
-                format!("its names are {own}, and only {wanted} are translated")
+                format!("the model has {own} tensor names; only {wanted} names are translated")
             }
             (Some(family), _) => return Ok(family),
             (None, Some(name)) => {
-                format!("models of the {what} `{}` are not translated", escaped(name))
+                format!(
+                    "unsupported {what} `{}`: its tensor names cannot be translated",
+                    escaped(name)
+                )
             }
             (None, None) => unstated.to_owned(),
         };

@@ -14,7 +14,9 @@ const OPTIONAL: &[&str] = &["_q_norm", "_k_norm", ".attn_q_a_norm", ".nextn."];
 /// An error that names what is missing.
 pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<()> {
     let missing = |name: &str| {
-        Err(Error::malformed(format!("`{name}` is missing: is a part of the file missing?")))
+        Err(Error::malformed(format!(
+            "`{name}` is missing; part of the model may be in another file"
+        )))
     };
     let mut layers: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
     let mut outside = BTreeSet::new();
@@ -31,14 +33,16 @@ pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<(
             return missing(name);
         }
     }
-    let unstated = || Error::malformed("it does not state how many layers it has");
+    let unstated = || Error::malformed("the file does not state its number of layers");
     let stated = facts.layers.ok_or_else(unstated)?;
     if let Some(gone) = (0..stated).find(|layer| !layers.contains_key(layer)) {
-        let message = format!("it states {stated} layers, but has no tensors of layer {gone}");
+        let message =
+            format!("the file declares {stated} layers, but has no tensors for layer {gone}");
         return Err(Error::malformed(message));
     }
     if let Some((last, _)) = layers.last_key_value().filter(|(last, _)| **last >= stated) {
-        let message = format!("it states {stated} layers, but has tensors of layer {last}");
+        let message =
+            format!("the file declares {stated} layers, but has tensors for layer {last}");
         return Err(Error::malformed(message));
     }
     let known = Expected::of(&layers, family);
@@ -55,14 +59,14 @@ struct Expected<'a> {
     /// In every layer.
     norms: Vec<String>,
     /// What the feed-forward parts (`true`) of layers of a kind have together, and the rest of them.
-    parts: BTreeMap<(bool, Kind), BTreeSet<&'a str>>,
+    parts: BTreeMap<(bool, LayerKind), BTreeSet<&'a str>>,
 }
 
 /// Layers of one kind have the same tensors: those with experts, and those that predict further
 /// tokens, have others.
-type Kind = (bool, bool);
+type LayerKind = (bool, bool);
 
-fn kind_of(kinds: &BTreeSet<String>) -> Kind {
+fn kind_of(kinds: &BTreeSet<String>) -> LayerKind {
     let has = |part: &str| kinds.iter().any(|kind| kind.contains(part));
     (has("_exps."), has(".nextn."))
 }
@@ -96,14 +100,16 @@ impl<'a> Expected<'a> {
         let others = [(false, (false, kind.1)), (true, kind)].map(|part| self.parts.get(&part));
         let others = others.into_iter().flatten().flatten().map(|name| (*name).to_owned());
         let has = |part: &str| kinds.iter().any(|kind| kind.contains(part));
-        let feed_forward: &[&str] = match has("_exps.") {
-            true => &["ffn_down_exps", "ffn_gate_exps", "ffn_up_exps", "ffn_gate_inp"],
-            false => &["ffn_down", "ffn_up"],
+        let feed_forward: &[&str] = if has("_exps.") {
+            &["ffn_down_exps", "ffn_gate_exps", "ffn_up_exps", "ffn_gate_inp"]
+        } else {
+            &["ffn_down", "ffn_up"]
         };
         // Queries, keys and values are one tensor, or three, or made in DeepSeek's way.
-        let attention: &[&str] = match has(".attn_qkv.") || has(".attn_kv_a_mqa.") {
-            true => &[],
-            false => &["attn_q", "attn_k", "attn_v"],
+        let attention: &[&str] = if has(".attn_qkv.") || has(".attn_kv_a_mqa.") {
+            &[]
+        } else {
+            &["attn_q", "attn_k", "attn_v"]
         };
         let needed = [&["attn_output"], feed_forward, attention].concat();
         let needed = needed.into_iter().map(|name| format!("blk.#.{name}.weight"));

@@ -4,7 +4,7 @@
 //! the second of every key head, so that keys need only be repeated as a whole.
 
 use super::view::{Rows, View};
-use crate::families::Part;
+use crate::families::LinearPart;
 
 /// The heads of linear attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Linear {
 
     /// A weight with its value heads in GGUF's order, or as they are; none if it has another shape
     /// than these heads make.
-    pub fn view(&self, part: Part, shape: &[u64], is_tiled: bool) -> Option<View> {
+    pub fn view(&self, part: LinearPart, shape: &[u64], is_tiled: bool) -> Option<View> {
         let values = self.value_heads * self.value_width;
         let keys = 2 * self.key_heads * self.key_width;
         let (rows, columns) = match *shape {
@@ -39,23 +39,24 @@ impl Linear {
             _ => return None,
         };
         let (start, run, fits) = match part {
-            Part::Mixed => (keys, self.value_width, rows == keys + values),
-            Part::Values => (0, self.value_width, rows == values),
-            Part::Heads => (0, 1, rows == self.value_heads),
-            Part::Columns => (0, 1, columns == values),
+            LinearPart::Mixed => (keys, self.value_width, rows == keys + values),
+            LinearPart::Values => (0, self.value_width, rows == values),
+            LinearPart::Heads => (0, 1, rows == self.value_heads),
+            LinearPart::Columns => (0, 1, columns == values),
         };
         let members = self.value_heads / self.key_heads;
         let seen = match (part, shape) {
             _ if !fits => return None,
-            (Part::Columns, _) if members > 1 => {
+            (LinearPart::Columns, _) if members > 1 => {
                 vec![rows.checked_mul(self.value_heads)?, self.value_width]
             }
             (_, [rows]) if members == 1 => vec![*rows],
             _ => vec![rows, columns],
         };
-        let rows = match is_tiled && members > 1 {
-            true => Rows::Tiled { start, groups: self.key_heads, members, run },
-            false => Rows::From(0),
+        let rows = if is_tiled && members > 1 {
+            Rows::Tiled { start, groups: self.key_heads, members, run }
+        } else {
+            Rows::From(0)
         };
         Some(View { rows, ..View::whole(&seen) })
     }
@@ -63,6 +64,6 @@ impl Linear {
     /// How the order differs, in words.
     pub fn words(&self) -> Option<String> {
         let members = self.value_heads / self.key_heads;
-        (members > 1).then(|| format!("value heads in turn, {members} a key head"))
+        (members > 1).then(|| format!("value heads interleaved, {members} per key head"))
     }
 }

@@ -35,11 +35,11 @@ pub use to_gguf::{Tensor, to_gguf, wants_single};
 pub use to_hf::{is_tied, keeps_single, to_hf};
 pub use view::{Matrix, Rows, View};
 
-/// One of the two models: its weights in order, and what tells its family.
+/// One of two compared models: its weights in order, and the data that identifies its family.
 pub struct Side<'a> {
-    /// All of its weights, also those that are not compared: neighbours tell what a weight is.
+    /// All weights, including those not compared, because neighbours identify a weight.
     pub weights: Vec<Named<'a>>,
-    /// The JSON documents beside them.
+    /// The JSON documents next to them.
     pub configs: &'a [Config],
     /// The metadata of the files.
     pub metadata: Vec<(&'a str, &'a Value)>,
@@ -54,10 +54,10 @@ pub struct Named<'a> {
     pub shape: &'a [u64],
 }
 
-/// Maps a name to another.
+/// A function that renames a weight.
 pub type Rename = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Whether a name matches.
+/// A predicate on names.
 pub type Matches = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The user's rules about names.
@@ -105,7 +105,7 @@ pub enum Which {
     B,
 }
 
-/// Which weights belong together.
+/// The pairing of two models' weights.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairing {
     /// The pairs, in A's order.
@@ -120,11 +120,11 @@ pub struct Pairing {
     pub notes: Vec<String>,
 }
 
-/// Finds which weights belong together.
+/// Pairs the weights of two models.
 ///
 /// The user's rules come first, then equal names, names that differ by a prefix, names translated
-/// between Hugging Face's and GGUF's, and tied weights. A weight may be in several pairs, each
-/// with a part of it.
+/// between Hugging Face and GGUF, and tied weights. A weight may be in several pairs, each with a
+/// part of it.
 #[must_use]
 pub fn pair(a: &Side<'_>, b: &Side<'_>, rules: &Rules) -> Pairing {
     let mut search = Search::new(a, b, rules);

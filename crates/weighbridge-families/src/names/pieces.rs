@@ -7,7 +7,7 @@ use super::piece::{Cut, Piece};
 use super::stacks::{Stack, across, in_turn, key_value, stacked, vectors};
 use super::view::View;
 use crate::change::Change;
-use crate::families::{BESIDE, CONSOLIDATED, Family, How, Part, Row, pattern};
+use crate::families::{BESIDE, CONSOLIDATED, Family, How, LinearPart, Row, pattern};
 
 /// Translates the names of one side.
 pub(super) struct Translator<'t> {
@@ -74,7 +74,7 @@ impl<'t> Translator<'t> {
             How::Across | How::InTurn => None,
             How::Qkv if self.changes && self.family.pairs => None,
             How::Linear(part) => self.linear(piece, part, shape, Change::None),
-            How::Decay => self.linear(piece, Part::Heads, shape, Change::MinusExp),
+            How::Decay => self.linear(piece, LinearPart::Heads, shape, Change::MinusExp),
             How::Transposed if self.changes => Some(transposed(piece)),
             _ => Some(self.changed(piece, how)),
         }
@@ -135,7 +135,13 @@ impl<'t> Translator<'t> {
     }
 
     /// A piece of linear attention.
-    fn linear(&self, mut piece: Piece, part: Part, shape: &[u64], change: Change) -> Option<Piece> {
+    fn linear(
+        &self,
+        mut piece: Piece,
+        part: LinearPart,
+        shape: &[u64],
+        change: Change,
+    ) -> Option<Piece> {
         let is_gguf = self.facts.dialect == Dialect::Gguf;
         if !self.changes && !is_gguf {
             return Some(piece);

@@ -78,7 +78,7 @@ impl<'s> Search<'s> {
         let pairs = prefix::unwrapped(&self.open(&names, 0), &self.open(&names, 1));
         if let Some(&(a, b)) = pairs.first() {
             let (a, b) = (&names[0][a], &names[1][b]);
-            self.note(format!("names that differ by their prefixes: `{a}` is `{b}`"));
+            self.note(format!("names differ by prefix: `{a}` matches `{b}`"));
         }
         self.pair_all(pairs);
     }

@@ -69,12 +69,13 @@ pub(super) fn across(weight: usize, names: &[String], stack: Stack, in_turn: boo
     let turns = names.len() as u64;
     let piece = |number: u64, at: u64, name: &String| {
         let (first, end) = (at * each, (at + 1) * each);
-        let (seen, part) = match in_turn {
-            true => (
+        let (seen, part) = if in_turn {
+            (
                 Rows::Runs { start: at, run: 1, period: turns },
                 format!("columns {at}, {}, ..", at + turns),
-            ),
-            false => (Rows::From(first), format!("columns {first}..{end} of {columns}")),
+            )
+        } else {
+            (Rows::From(first), format!("columns {first}..{end} of {columns}"))
         };
         let mut words = stack.words(number);
         words.extend((turns > 1).then_some(part));

@@ -88,7 +88,7 @@ fn a_tied_head_is_compared_with_the_embedding() {
     );
     let (a, b) = (side(&with, &[]), side(&without, &tied));
     let found = pair(&a, &b, &Rules::default());
-    let words = "tied to `model.embed_tokens.weight` of B";
+    let words = "tied to `model.embed_tokens.weight` in B";
     assert_eq!(
         pairs(&a, &b, &found)[1],
         triple("lm_head.weight", "model.embed_tokens.weight", words)
@@ -120,7 +120,7 @@ fn metadata_tells_what_stands_for_a_dropped_name() {
     let mut b = side(&[("decoder.weight", &[8, 2])], &[]);
     b.metadata.push(("encoder.weight", &kept));
     let found = pair(&a, &b, &Rules::default());
-    let words = "tied to `decoder.weight` of B";
+    let words = "tied to `decoder.weight` in B";
     assert_eq!(pairs(&a, &b, &found)[1], triple("encoder.weight", "decoder.weight", words));
     assert_eq!(pair(&b, &a, &Rules::default()).only_b, [0; 0]);
 }
@@ -137,7 +137,7 @@ fn a_missing_expert_is_missing() {
     assert_eq!((found.pairs.len(), &found.only_a[..], &found.only_b[..]), (3, &[][..], &[0][..]));
     let rows: Vec<Rows> = found.pairs.iter().map(|pair| pair.view_b.rows).collect();
     assert_eq!(rows, [0, 2, 6].map(Rows::From));
-    let note = "only 3 of the 4 parts of `blk.0.ffn_up_exps.weight` of B have a counterpart";
+    let note = "only 3 of 4 parts of `blk.0.ffn_up_exps.weight` in B have a counterpart";
     assert!(found.notes.iter().any(|own| own == note), "{:?}", found.notes);
 }
 
@@ -203,7 +203,7 @@ fn an_unknown_family_is_named() {
     let b = side(&[("token_embd.weight", &[8, 8])], &[]);
     let found = pair(&a, &b, &Rules::default());
     assert!(
-        found.pairs.is_empty() && found.notes[0].contains("`rwkv7` is not known"),
+        found.pairs.is_empty() && found.notes[0].contains("`rwkv7` is unknown"),
         "{:?}",
         found.notes
     );
@@ -219,7 +219,7 @@ fn a_family_that_goes_by_the_name_of_another_is_not_that_one() {
     b.metadata.push(("general.architecture", &architecture));
     for (a, b) in [(&a, &b), (&b, &a)] {
         let found = pair(a, b, &Rules::default());
-        assert!(found.pairs.is_empty() && found.notes[0].contains("`glm4v_text` is not known"));
+        assert!(found.pairs.is_empty() && found.notes[0].contains("`glm4v_text` is unknown"));
     }
     assert_eq!(
         pair(&side(&[("model.embed_tokens.weight", &[8, 8])], &[]), &b, &Rules::default())

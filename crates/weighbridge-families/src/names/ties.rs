@@ -84,7 +84,7 @@ impl Search<'_> {
         };
         let (mut own, other) = (piece(side, index), piece(1 - side, kept));
         let name = self.sides[1 - side].weights[kept].name;
-        own.words.push(format!("tied to `{name}` of {}", ["A", "B"][1 - side]));
+        own.words.push(format!("tied to `{name}` in {}", ["A", "B"][1 - side]));
         let (a, b) = if side == 0 { (&own, &other) } else { (&other, &own) };
         let family = self.family().unwrap_or(&FAMILIES[0]);
         self.found.pairs.push(joined(a, b, family));
@@ -114,10 +114,10 @@ impl Search<'_> {
         let prefix = &self.facts[side].prefix;
         match self.family().and_then(|family| family.leaves_out(name, prefix)) {
             None if self.is_beyond_the_last_layer(side, name) => {
-                Some("a layer that predicts further tokens, which the converter left out")
+                Some("multi-token prediction layer, not converted")
             }
             None if is_vision(name) => {
-                Some("part of the vision model, which GGUF keeps in a separate file")
+                Some("part of the vision model, which GGUF stores in a separate file")
             }
             known => known,
         }

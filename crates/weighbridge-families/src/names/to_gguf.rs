@@ -51,12 +51,12 @@ struct Gathered {
 pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<Translation> {
     let names: Vec<String> = side.weights.iter().map(|weight| weight.name.to_owned()).collect();
     let facts = Facts::of(side, &names);
-    let unstated = "no config beside the weights says of which family the model is";
+    let unstated = "cannot tell the model family: no config.json beside the weights";
     let family = facts.known_family(Dialect::HuggingFace, "family", unstated)?;
     let gguf = Facts { dialect: Dialect::Gguf, prefix: String::new(), ..facts.clone() };
     let translator = Translator::new(&facts, &gguf, family);
     if translator.lacks_heads() {
-        let message = "no config states the number of attention heads";
+        let message = "config.json does not state the number of attention heads";
         return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
     }
     let config = config::find(side.configs, config::HUGGING_FACE);
@@ -77,7 +77,7 @@ pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<
         }
         // Several tensors under one name were to be taken apart.
         if pieces.is_empty() || pieces.iter().any(|piece| piece.key.0.contains(' ')) {
-            let odd = format!("{shape:?} is not the shape that the config makes it");
+            let odd = format!("shape {shape:?} does not match config.json");
             let known = translator.knows(name).then(|| Error::malformed(odd));
             return Err(known.unwrap_or_else(|| unknown_name(family)).in_tensor(name));
         }
@@ -105,11 +105,13 @@ fn reason(name: &str, pieces: &[Piece], family: &Family, facts: &Facts) -> Optio
         DropsHead::Always => true,
     };
     match family.leaves_out(name, &facts.prefix).or_else(|| computed(name)) {
-        None if is_vision(name) => Some("a part of the vision model, which has a file of its own"),
-        None if family.drops_next && facts.is_beyond_the_last_layer(name) => {
-            Some("a layer that predicts further tokens, which llama.cpp does not use")
+        None if is_vision(name) => {
+            Some("part of the vision model, which GGUF stores in a separate file")
         }
-        None if is_dropped && is_head => Some("the same numbers as the embedding"),
+        None if family.drops_next && facts.is_beyond_the_last_layer(name) => {
+            Some("multi-token prediction layer, not used by llama.cpp")
+        }
+        None if is_dropped && is_head => Some("tied to the embedding"),
         known => known,
     }
 }
@@ -129,7 +131,7 @@ fn still_fused(pieces: &[Piece], shape: &[u64]) -> Option<Piece> {
 }
 
 fn unknown_name(family: &Family) -> Error {
-    let message = format!("models of the family `{}` have no weight of that name", family.shown());
+    let message = format!("the model family `{}` has no weight with this name", family.shown());
     Error::unsupported(message).remedy(Remedy::KeepNames)
 }
 
@@ -149,7 +151,9 @@ fn start_at(view: &mut View, first: u64) -> Result<()> {
             *view = View::part(&[rest, columns], first);
             Ok(())
         }
-        _ => Err(Error::malformed(format!("positions begin at row {first}, and it has {rows}"))),
+        _ => Err(Error::malformed(format!(
+            "positions start at row {first}, but there are only {rows} rows"
+        ))),
     }
 }
 
@@ -159,7 +163,7 @@ fn gather(all: &mut HashMap<String, Gathered>, piece: Piece, at: usize, from: &s
     found.last = at;
     found.is_stack |= expert.is_some();
     if found.pieces.insert(expert.unwrap_or(0), piece).is_some() {
-        let message = format!("another weight is `{name}` in a GGUF file already");
+        let message = format!("another weight already becomes `{name}` in the GGUF file");
         return Err(Error::malformed(message).in_tensor(from));
     }
     Ok(())
@@ -194,7 +198,7 @@ fn in_order(gathered: HashMap<String, Gathered>) -> Vec<(String, Gathered)> {
 fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
     let Gathered { pieces, is_stack, .. } = found;
     let Some(first) = pieces.values().next() else {
-        return Err(Error::malformed("nothing is left of it").in_tensor(&name));
+        return Err(Error::malformed("the tensor would be empty").in_tensor(&name));
     };
     // Vectors in another order are seen as columns, a matrix with columns in another order as one of
     // more rows.
@@ -217,7 +221,7 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
             return Err(Error::malformed(message).in_tensor(&name));
         }
         if let Some(odd) = pieces.values().find(|piece| piece.view.shape != first.view.shape) {
-            let message = format!("its shape differs from that of other {what}s of the layer");
+            let message = format!("shape differs from the other {what}s in the layer");
             return Err(Error::malformed(message).in_tensor(side.weights[odd.weight].name));
         }
         shape.insert(0, pieces.len() as u64);

@@ -35,11 +35,11 @@ pub fn is_tied(architecture: &str) -> bool {
 pub fn to_hf(side: &Side<'_>) -> Result<Translation> {
     let names: Vec<String> = side.weights.iter().map(|weight| weight.name.to_owned()).collect();
     let facts = Facts::of(side, &names);
-    let unstated = "it does not state its architecture";
+    let unstated = "the file does not state its architecture";
     let family = facts.known_family(Dialect::Gguf, "architecture", unstated)?;
     let back = Back { facts: &facts, family, side };
     if back.family.pairs && facts.heads.is_none() {
-        let message = "it does not state the number of attention heads";
+        let message = "the file does not state its number of attention heads";
         return Err(Error::malformed(message).remedy(Remedy::KeepNames));
     }
     let mut translation = Translation { tensors: Vec::new(), left_out: Vec::new() };
@@ -57,11 +57,11 @@ pub fn to_hf(side: &Side<'_>) -> Result<Translation> {
 fn refuse_equal_names(tensors: &[Tensor]) -> Result<()> {
     let mut known = BTreeSet::new();
     tensors.iter().find(|tensor| !known.insert(&tensor.name)).map_or(Ok(()), |twice| {
-        Err(Error::malformed("two tensors would have that name").in_tensor(&twice.name))
+        Err(Error::malformed("two output tensors would have this name").in_tensor(&twice.name))
     })
 }
 
-const NOT_TOGETHER: &str = "its experts cannot be put together again";
+const NOT_TOGETHER: &str = "recombining its experts is not supported";
 
 struct Back<'a> {
     facts: &'a Facts,
@@ -78,7 +78,7 @@ impl Back<'_> {
         let refused = |error: Error| error.in_tensor(name).remedy(Remedy::KeepNames);
         let Some(row) = self.row(&found) else {
             let family = self.family.shown();
-            let message = format!("models of the family `{family}` have no tensor of that name");
+            let message = format!("the model family `{family}` has no tensor with this name");
             return Err(refused(Error::unsupported(message)));
         };
         let heads = match row.2 {
@@ -86,12 +86,12 @@ impl Back<'_> {
             How::Key if self.family.pairs => self.facts.kv_heads.or(self.facts.heads),
             _ => None,
         };
-        let odd = |what: &str| refused(Error::malformed(format!("its shape {shape:?} {what}")));
+        let odd = |what: &str| refused(Error::malformed(format!("shape {shape:?} {what}")));
         let whole = View::whole(shape);
         let view = match (row.2, heads) {
             (How::Expert, _) => {
                 let experts = self.experts(index, row, &found);
-                return experts.ok_or_else(|| odd("is not that of experts"));
+                return experts.ok_or_else(|| odd("is not an expert stack"));
             }
             (How::KeyValue, _) if found.module.ends_with(".attn_kv_b") => whole,
             (How::KeyValue, _) => return self.key_value(index, row, &found),
@@ -102,12 +102,12 @@ impl Back<'_> {
                 return Err(refused(Error::unsupported(NOT_TOGETHER)));
             }
             (How::Linear(_) | How::Decay, _) => {
-                let message = "its value heads cannot be put back into their order yet";
+                let message = "restoring the order of its value heads is not supported yet";
                 return Err(refused(Error::unsupported(message)));
             }
             (_, Some(heads)) => {
                 let view = whole.by_heads(heads, true);
-                view.ok_or_else(|| odd(&format!("does not hold {heads} heads")))?
+                view.ok_or_else(|| odd(&format!("is not divisible into {heads} heads")))?
             }
             (How::Norm, _) if found.ending == ".weight" && self.family.norm_add != 0.0 => {
                 View { change: Change::Add(-self.family.norm_add), ..whole }
@@ -174,7 +174,7 @@ impl Back<'_> {
             let other = numbered(which, &found.numbers) + ending;
             let at = self.side.weights.iter().position(|weight| weight.name == other);
             let at = at.filter(|at| self.side.weights[*at].shape == self.side.weights[index].shape);
-            let message = format!("{other} of the same shape is not there");
+            let message = format!("{other} with the same shape is missing");
             at.ok_or_else(|| Error::malformed(message).in_tensor(name))
         };
         let stacks = row.1.iter().map(of_shape).collect::<Result<Vec<usize>>>()?;
@@ -195,7 +195,7 @@ impl Back<'_> {
                 (vec![count, length.saturating_mul(turns)], pieces)
             }
             ref shape => {
-                let message = format!("its shape {shape:?} is not that of experts");
+                let message = format!("shape {shape:?} is not an expert stack");
                 return Err(Error::malformed(message).in_tensor(name));
             }
         };
@@ -221,7 +221,7 @@ impl Back<'_> {
             heads == others && rank == columns && *heads <= super::stacks::MOST
         });
         let Some((values, [heads, rank, key_rows], [_, value_rows, _])) = fitting else {
-            let message = format!("{other} with the values of the same heads is not there");
+            let message = format!("{other} with the values for the same heads is missing");
             return Err(Error::malformed(message).in_tensor(name));
         };
         let pieces = (0..heads).flat_map(|head| {

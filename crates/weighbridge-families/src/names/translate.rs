@@ -24,12 +24,12 @@ impl Search<'_> {
         };
         if a.dialect != b.dialect {
             let (name, ours, theirs) = (family.shown(), a.dialect.name(), b.dialect.name());
-            self.note(format!("names of A are {ours}, of B {theirs} (family {name})"));
+            self.note(format!("A has {ours} names, B has {theirs} names (family {name})"));
         }
         let translators = [Translator::new(a, b, family), Translator::new(b, a, family)];
         if translators.iter().any(Translator::lacks_heads) {
-            let words = "neither model states its number of attention heads: query and key rows";
-            self.note(format!("{words} are compared in the order they are stored in"));
+            let words = "neither model states its number of attention heads, so query and key rows";
+            self.note(format!("{words} are compared in stored order"));
         }
         for in_parts in [false, true] {
             let pieces = [0, 1].map(|side| self.pieces(&translators[side], side, in_parts));
@@ -60,7 +60,8 @@ impl Search<'_> {
             let name = name.map_or("the family".to_owned(), |name| format!("family `{name}`"));
             let (ours, theirs) = (a.dialect.name(), b.dialect.name());
             self.note(format!(
-                "names of A are {ours}, of B {theirs}; {name} is not known, so they are not translated"
+                "A has {ours} names, B has {theirs} names; {name} is unknown, so names are \
+                     not translated"
             ));
         }
     }
@@ -110,7 +111,7 @@ impl Search<'_> {
                 let (name, which) = (self.sides[side].weights[weight].name, ["A", "B"][side]);
                 let all = all[&weight];
                 self.note(format!(
-                    "only {count} of the {all} parts of `{name}` of {which} have a counterpart"
+                    "only {count} of {all} parts of `{name}` in {which} have a counterpart"
                 ));
             }
         }

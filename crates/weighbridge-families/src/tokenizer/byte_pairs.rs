@@ -41,9 +41,7 @@ fn written(id: usize, token: Option<Token<'_>>, decoder: &Decoder) -> (String, T
         Some(Token::Added(added)) => added,
     };
     // Added tokens are written the way a decoder shows them.
-    let text = match added.normalized {
-        true => added.content.clone(),
-        false => decoder.decode(&added.content),
-    };
+    let text =
+        if added.normalized { added.content.clone() } else { decoder.decode(&added.content) };
     TokenType::of_added(text, added.special)
 }

@@ -29,7 +29,7 @@ impl<'a> Files<'a> {
     pub fn open(repository: &'a Repository<'a>) -> Result<Self> {
         if repository.vocabulary > MOST_TOKENS {
             let tokens = repository.vocabulary;
-            return Err(Error::limit(format!("a vocabulary of {tokens} tokens is not believed")));
+            return Err(Error::limit(format!("implausible vocabulary size: {tokens} tokens")));
         }
         let tokenizer = json(repository, TOKENIZER)?;
         if tokenizer.as_ref().is_some_and(|json| !json.is_object()) {
@@ -59,7 +59,7 @@ impl<'a> Files<'a> {
     pub fn tokens_by_id(&self) -> Result<Vec<(u64, &Json)>> {
         let decoder = self.config.get("added_tokens_decoder").and_then(Json::as_object);
         let parsed = |id: &str| {
-            let not_an_id = |_| wrong(CONFIG, format!("`{}` is not an id", shortened(id, 40)));
+            let not_an_id = |_| wrong(CONFIG, format!("`{}` is not a token ID", shortened(id, 40)));
             id.parse().map_err(not_an_id)
         };
         decoder.into_iter().flatten().map(|(id, token)| Ok((parsed(id)?, token))).collect()

@@ -33,7 +33,7 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let mut tokens = Vec::new();
     for (id, token) in vocabulary.by_id(count)?.into_iter().enumerate() {
         let Some(token) = token else {
-            return Err(wrong(TOKENIZER, format!("no token has the id {id}")));
+            return Err(wrong(TOKENIZER, format!("no token has ID {id}")));
         };
         let is_special = named.contains(token.text());
         tokens.push((token.text().to_owned(), kind_of(token, id >= base, is_special)));

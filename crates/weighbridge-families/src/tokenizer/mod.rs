@@ -45,9 +45,9 @@ pub const TOKENS: &str = "tokenizer.ggml.tokens";
 pub const ENDS: [&str; 3] =
     ["tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"];
 
-/// What a repository's tokenizer is read from.
+/// The inputs for reading a repository's tokenizer.
 pub struct Repository<'a> {
-    /// Gives a file of the repository, if it is there: `tokenizer.json`, `tokenizer.model`, ..
+    /// Reads a file of the repository, if it exists: `tokenizer.json`, `tokenizer.model`, ..
     pub files: &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>,
     /// Names of the files in a folder of the repository; none if it is not there.
     pub names: &'a dyn Fn(&str) -> Vec<String>,
@@ -57,14 +57,14 @@ pub struct Repository<'a> {
     pub vocabulary: u64,
 }
 
-/// How a family's tokenizer is to be read.
+/// How to read a family's tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenizerKind {
     /// SentencePiece; without its file, byte pairs with or without a fallback to bytes.
     LlamaLike,
-    /// SentencePiece if its file is there, else byte pairs.
+    /// SentencePiece if its file exists, else byte pairs.
     PiecesOrPairs,
-    /// The same; pieces without a space before a text.
+    /// SentencePiece without a space before a text if its file exists, else byte pairs.
     BarePiecesOrPairs,
     /// SentencePiece without a space before a text, with the id of the token that ends a turn, if no
     /// file says that.
@@ -77,50 +77,56 @@ pub enum Kind {
     Phi3,
     /// Words and parts of words.
     WordPieces,
-    /// Pieces with scores, of which the likeliest are taken.
+    /// Pieces with scores; the likeliest segmentation wins.
     Unigram,
-    /// Either of these, as `tokenizer.json` says.
+    /// Word pieces or unigram, as `tokenizer.json` states.
     WordPiecesOrUnigram,
     /// Byte pairs, for an encoder.
     EncoderPairs,
 }
 
-/// The metadata entries, in the converter's order. `pre` is the pre-tokenizer's name if the user
-/// states it.
+/// Returns the tokenizer metadata, in the converter's order. `pre` overrides the pre-tokenizer's
+/// name.
 pub fn entries(
     repository: &Repository<'_>,
-    kind: Kind,
+    kind: TokenizerKind,
     pre: Option<&str>,
 ) -> Result<Vec<(String, Value)>> {
     let (files, mut all) = (Files::open(repository)?, Entries::default());
     let (files, entries) = (&files, &mut all);
     match kind {
-        Kind::LlamaLike => llama_like(files, entries, pre)?,
-        Kind::PiecesOrPairs => piece_or_pairs(files, entries, pre)?,
-        Kind::BytePairs(tokens) => pairs_with(files, entries, pre, tokens)?,
-        Kind::PiecesWith(tokens) => {
+        TokenizerKind::LlamaLike => llama_like(files, entries, pre)?,
+        TokenizerKind::PiecesOrPairs => piece_or_pairs(files, entries, pre)?,
+        TokenizerKind::BytePairs(tokens) => pairs_with(files, entries, pre, tokens)?,
+        TokenizerKind::PiecesWith(tokens) => {
             sentencepiece::write(files, entries)?;
             for (kind, id) in tokens {
                 entries.id(&format!("tokenizer.ggml.{kind}_token_id"), *id);
             }
         }
-        Kind::Pieces(ends_turn) => pieces(files, entries, ends_turn)?,
-        Kind::BarePiecesOrPairs => {
+        TokenizerKind::Pieces(ends_turn) => pieces(files, entries, ends_turn)?,
+        TokenizerKind::BarePiecesOrPairs => {
             piece_or_pairs(files, entries, pre)?;
             if sentencepiece::is_there(files)? {
                 entries.flag(SPACE_PREFIX, false);
             }
         }
-        Kind::Phi3 if files.config.get("tokenizer_class") == Some(&json!("GPT2Tokenizer")) => {
+        TokenizerKind::Phi3
+            if files.config.get("tokenizer_class") == Some(&json!("GPT2Tokenizer")) =>
+        {
             pairs_with(files, entries, pre, &[])?;
         }
-        Kind::Phi3 => sentencepiece::write_phi3(files, entries)?,
-        Kind::WordPiecesOrUnigram if files.need_tokenizer()?["model"]["type"] != "WordPiece" => {
+        TokenizerKind::Phi3 => sentencepiece::write_phi3(files, entries)?,
+        TokenizerKind::WordPiecesOrUnigram
+            if files.need_tokenizer()?["model"]["type"] != "WordPiece" =>
+        {
             unigram::write(files, entries)?;
         }
-        Kind::WordPieces | Kind::WordPiecesOrUnigram => word_piece::write(files, entries, pre)?,
-        Kind::Unigram => unigram::write(files, entries)?,
-        Kind::EncoderPairs => {
+        TokenizerKind::WordPieces | TokenizerKind::WordPiecesOrUnigram => {
+            word_piece::write(files, entries, pre)?
+        }
+        TokenizerKind::Unigram => unigram::write(files, entries)?,
+        TokenizerKind::EncoderPairs => {
             pairs_with(files, entries, pre, &[])?;
             entries.id("tokenizer.ggml.token_type_count", files.token_types());
         }
@@ -135,8 +141,9 @@ pub(crate) fn known_vocabulary(repository: &Repository<'_>) -> Option<&'static s
     pre::known_vocabulary(&vocabulary::Vocabulary::read(&files).unwrap())
 }
 
-/// Gives every row of an embedding a token: llama.cpp loads no model with fewer. The converter does so
-/// for most kinds of tokenizers, and what it writes for the others is not loaded then.
+/// Adds filler tokens until every embedding row has one, because llama.cpp rejects models with
+/// fewer tokens than rows. The converter does this only for most kinds of tokenizers; its output
+/// for the others does not load.
 pub fn fill_up(entries: &mut [(String, Value)], rows: u64) {
     // A list that is read from a file is not longer than the embedding, and nobody has more rows.
     let rows = usize::try_from(rows.min(files::MOST_TOKENS)).unwrap_or(0);
@@ -165,9 +172,10 @@ pub fn fill_up(entries: &mut [(String, Value)], rows: u64) {
 const SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
 
 fn piece_or_pairs(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
-    match sentencepiece::is_there(files)? {
-        true => sentencepiece::write(files, entries),
-        false => pairs_with(files, entries, pre, &[]),
+    if sentencepiece::is_there(files)? {
+        sentencepiece::write(files, entries)
+    } else {
+        pairs_with(files, entries, pre, &[])
     }
 }
 

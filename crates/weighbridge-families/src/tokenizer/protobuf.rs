@@ -49,10 +49,10 @@ impl<'a> Message<'a> {
                 let bytes = self.take(4)?;
                 Field::Float(f32::from_le_bytes(bytes.try_into().unwrap_or_default()))
             }
-            other => return Err(self.wrong(begin, &format!("{other} is not a type of a field"))),
+            other => return Err(self.wrong(begin, &format!("unknown field type {other}"))),
         };
         if tag >> 3 == 0 {
-            return Err(self.wrong(begin, "a field has the number 0"));
+            return Err(self.wrong(begin, "field number 0 is not allowed"));
         }
         Ok(Some((tag >> 3, field)))
     }
@@ -70,14 +70,14 @@ impl<'a> Message<'a> {
                 return Ok(value);
             }
         }
-        Err(self.wrong(begin, "a number does not end"))
+        Err(self.wrong(begin, "unterminated number"))
     }
 
     fn take(&mut self, length: u64) -> Result<&'a [u8]> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let taken = usize::try_from(length).ok().and_then(|length| rest.get(..length));
         let Some(taken) = taken else {
-            let message = format!("a field of {length} bytes, where {} are left", rest.len());
+            let message = format!("a field needs {length} bytes, but only {} are left", rest.len());
             return Err(self.wrong(self.at, &message));
         };
         self.at += taken.len();

@@ -56,23 +56,21 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     tokens.write(files, entries)
 }
 
-/// The same for Phi-3, which takes added tokens as they are and from one more file.
+/// Writes Phi-3's tokenizer, which takes added tokens unchanged and from one more file.
 pub(super) fn write_phi3(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let mut tokens = Tokens::read(files)?;
     let by_id = files.tokens_by_id()?.into_iter();
     let mut added: Vec<_> = by_id.map(|(id, token)| (id, token, CONFIG)).collect();
     for token in files.added_tokens() {
-        let no_id = || wrong(TOKENIZER, "an added token has no id");
+        let no_id = || wrong(TOKENIZER, "an added token has no ID");
         added.push((token["id"].as_u64().ok_or_else(no_id)?, token, TOKENIZER));
     }
     for (id, token, file) in added {
         let text = content(token, file)?;
         let count = tokens.0.len();
         let Some(place) = tokens.place(id) else { return Err(beyond(&text, id, count)) };
-        let kind = match token["special"] == true {
-            true => TokenType::Control,
-            false => TokenType::UserDefined,
-        };
+        let kind =
+            if token["special"] == true { TokenType::Control } else { TokenType::UserDefined };
         *place = Piece { text, score: ADDED, kind };
     }
     tokens.write(files, entries)
@@ -110,7 +108,7 @@ impl Tokens {
         const FILE: &str = "added_tokens.json";
         let added = files.json(FILE)?.unwrap_or_default();
         for (text, id) in added.as_object().into_iter().flatten() {
-            let no_id = || wrong(FILE, format!("the token `{}` has no id", shortened(text, 40)));
+            let no_id = || wrong(FILE, format!("token `{}` has no ID", shortened(text, 40)));
             if let Some(place) = self.place(id.as_u64().ok_or_else(no_id)?) {
                 *place = Piece { text: text.clone(), score: ADDED, kind: TokenType::UserDefined };
             }
@@ -138,23 +136,24 @@ pub(super) fn pieces(bytes: &[u8]) -> Result<Vec<Piece>> {
         let (1, Field::Bytes(inner, start)) = (number, field) else { continue };
         let (text, score, kind) = piece(inner, start)?;
         let refused = |reason: &str| {
-            Err(Error::malformed(format!("the piece `{}` {reason}", shortened(text, 40)))
+            Err(Error::malformed(format!("piece `{}` {reason}", shortened(text, 40)))
                 .at(start as u64))
         };
         if text.is_empty() {
             return refused("is empty");
         }
         if !seen.insert(text) {
-            return refused("is there twice");
+            return refused("occurs twice");
         }
         if kind == TokenType::Unknown && std::mem::replace(&mut unknown, true) {
-            return refused("is a second one for the unknown");
+            return refused("is a second unknown piece");
         }
         found.push(Piece { text: text.to_owned(), score, kind });
     }
-    match unknown {
-        true => Ok(found),
-        false => Err(Error::malformed("no piece stands for the unknown").at(bytes.len() as u64)),
+    if unknown {
+        Ok(found)
+    } else {
+        Err(Error::malformed("there is no unknown piece").at(bytes.len() as u64))
     }
 }
 
@@ -238,7 +237,7 @@ mod tests {
     fn what_sentencepiece_refuses_is_refused() {
         let mut twice = file();
         twice.extend(file());
-        assert_eq!(pieces(&twice).unwrap_err().message(), "the piece `<unk>` is there twice");
-        assert_eq!(pieces(&[]).unwrap_err().message(), "no piece stands for the unknown");
+        assert_eq!(pieces(&twice).unwrap_err().message(), "piece `<unk>` occurs twice");
+        assert_eq!(pieces(&[]).unwrap_err().message(), "there is no unknown piece");
     }
 }

@@ -109,7 +109,7 @@ impl Special {
     pub fn set(&mut self, kind: &'static str, id: &Json) -> Result<()> {
         let Some(number) = id.as_number().filter(|number| !number.is_f64()) else { return Ok(()) };
         let Some(id) = number.as_u64() else {
-            return Err(Error::malformed(format!("the {kind} token has the id {number}")));
+            return Err(Error::malformed(format!("the {kind} token has the invalid ID {number}")));
         };
         if self.ids.iter().any(|(known, _)| *known == kind) {
             return Ok(());
@@ -117,7 +117,10 @@ impl Special {
         match self.beyond {
             Beyond::LeaveOut(tokens) if id >= tokens as u64 => return Ok(()),
             Beyond::Refuse(tokens) if id >= tokens as u64 => {
-                let message = format!("the {kind} token has the id {id}, of {tokens} tokens");
+                let message = format!(
+                    "the {kind} token ID {id} is out of range: the vocabulary has {tokens} \
+                     tokens"
+                );
                 return Err(Error::malformed(message));
             }
             _ => {}
@@ -192,7 +195,7 @@ pub(super) fn merges(tokenizer: &Json) -> Result<Vec<String>> {
         }
         _ => {
             let merge = shortened(&merge.to_string(), 40);
-            Err(wrong(TOKENIZER, format!("`{merge}` is not a merge of two parts")))
+            Err(wrong(TOKENIZER, format!("merge `{merge}` does not have two parts")))
         }
     };
     merges.iter().map(text).collect()

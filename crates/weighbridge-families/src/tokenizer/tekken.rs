@@ -59,7 +59,7 @@ fn count(document: &Json, key: &str) -> Result<usize> {
     // No vocabulary is longer.
     let number = document["config"][key].as_u64().filter(|count| *count <= MOST_TOKENS);
     let number = number.and_then(|count| usize::try_from(count).ok());
-    number.ok_or_else(|| wrong(FILE, format!("its config states no {key}")))
+    number.ok_or_else(|| wrong(FILE, format!("its config has no valid {key}")))
 }
 
 /// All special tokens: those that are listed, and fillers behind them.
@@ -70,7 +70,10 @@ fn special(document: &Json) -> Result<Vec<String>> {
         None => SPECIAL.split(' ').map(str::to_owned).collect(),
     };
     if found.len() > count {
-        return Err(wrong(FILE, format!("{} special tokens are more than {count}", found.len())));
+        return Err(wrong(
+            FILE,
+            format!("{} special tokens exceed the stated {count}", found.len()),
+        ));
     }
     found.extend((found.len()..count).map(|id| format!("<SPECIAL_{id}>")));
     Ok(found)
@@ -78,7 +81,7 @@ fn special(document: &Json) -> Result<Vec<String>> {
 
 fn listed_token((id, token): (usize, &Json)) -> Result<String> {
     let text = token["token_str"].as_str().filter(|_| token["rank"] == id);
-    let misplaced = || wrong(FILE, format!("the special token {id} is not in its place"));
+    let misplaced = || wrong(FILE, format!("special token {id} is not at its rank"));
     text.map(str::to_owned).ok_or_else(misplaced)
 }
 
@@ -86,20 +89,23 @@ fn listed_token((id, token): (usize, &Json)) -> Result<String> {
 fn tokens(files: &Files<'_>, document: &Json, special: usize) -> Result<Vec<Vec<u8>>> {
     let all = count(document, "default_vocab_size")?;
     if files.vocabulary() > 0 && all != files.vocabulary() {
-        let message = format!("it has {all} tokens, and the model {}", files.vocabulary());
+        let message = format!("it has {all} tokens, but the model has {}", files.vocabulary());
         return Err(wrong(FILE, message));
     }
     let listed = document["vocab"].as_array().map_or(&[][..], Vec::as_slice);
     let wanted = all.checked_sub(special).and_then(|count| listed.get(..count));
     let Some(wanted) = wanted else {
-        return Err(wrong(FILE, format!("{} tokens are too few for {all}", listed.len())));
+        return Err(wrong(
+            FILE,
+            format!("{} tokens are too few for a vocabulary of {all}", listed.len()),
+        ));
     };
     let token = |(rank, token): (usize, &Json)| {
         let bytes = token["token_bytes"].as_str().and_then(decoded);
         let bytes = bytes.filter(|bytes| token["rank"] == rank && is_in_place(rank, bytes));
         bytes.ok_or_else(|| {
             let shown = shortened(&token.to_string(), 80);
-            wrong(FILE, format!("`{shown}` is not the token of the rank {rank}"))
+            wrong(FILE, format!("`{shown}` is not the token of rank {rank}"))
         })
     };
     wanted.iter().enumerate().map(token).collect()
@@ -116,7 +122,7 @@ fn merges(tokens: &[Vec<u8>]) -> Result<Vec<String>> {
     let mut ranks: HashMap<&[u8], usize> = HashMap::with_capacity(tokens.len());
     for (rank, token) in tokens.iter().enumerate() {
         if ranks.insert(token, rank).is_some() {
-            return Err(wrong(FILE, format!("the token of the rank {rank} is there twice")));
+            return Err(wrong(FILE, format!("the token of rank {rank} occurs twice")));
         }
     }
     let mut merges = Vec::new();
@@ -124,7 +130,7 @@ fn merges(tokens: &[Vec<u8>]) -> Result<Vec<String>> {
         let pair = |at: usize| Some((*ranks.get(&token[..at])?, *ranks.get(&token[at..])?));
         let mut ways: Vec<(usize, usize)> = (1..token.len()).filter_map(pair).collect();
         if ways.is_empty() {
-            let message = format!("the token of the rank {rank} is made of no other two");
+            let message = format!("the token of rank {rank} is not a merge of two others");
             return Err(wrong(FILE, message));
         }
         ways.sort_unstable();

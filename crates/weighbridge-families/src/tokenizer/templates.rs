@@ -55,7 +55,10 @@ pub(super) fn write(templates: &Json, entries: &mut Entries) -> Result<()> {
 /// Each under its name, then the list of names, then the one that is called `default`.
 fn write_choices(choices: &[Json], entries: &mut Entries) -> Result<()> {
     if choices.len() > MOST {
-        return Err(Error::limit(format!("{} chat templates are not believed", choices.len())));
+        return Err(Error::limit(format!(
+            "implausible number of chat templates: {}",
+            choices.len()
+        )));
     }
     let (mut default, mut names) = (None, Vec::new());
     for choice in choices {
@@ -63,7 +66,7 @@ fn write_choices(choices: &[Json], entries: &mut Entries) -> Result<()> {
         let template = match &choice["template"] {
             Json::Null => continue,
             Json::String(text) => text,
-            _ => return Err(wrong(CONFIG, "a chat template is not text")),
+            _ => return Err(wrong(CONFIG, "a chat template is not a string")),
         };
         match &*name {
             "" => {}

@@ -72,7 +72,7 @@ fn check_trainer(bytes: &[u8], start: usize) -> Result<()> {
         if let (3, Field::Number(kind)) = (number, field)
             && kind != 1
         {
-            return Err(Error::unsupported("its pieces are not those of a unigram model"));
+            return Err(Error::unsupported("the pieces are not from a unigram model"));
         }
     }
     Ok(())
@@ -98,7 +98,7 @@ fn from_json(files: &Files<'_>) -> Result<Unigram> {
     let kind = tokenizer["model"]["type"].as_str().unwrap_or("nothing");
     let Some(stored) = tokenizer["model"]["vocab"].as_array().filter(|_| kind == "Unigram") else {
         let kind = shortened(kind, 40);
-        let message = format!("{TOKENIZER} is of the type `{kind}`, where `Unigram` belongs");
+        let message = format!("{TOKENIZER} has type `{kind}`, expected `Unigram`");
         return Err(Error::unsupported(message));
     };
     let kind_of = kinds(files, tokenizer, stored)?;
@@ -122,7 +122,7 @@ fn from_json(files: &Files<'_>) -> Result<Unigram> {
 fn text_and_score(piece: &Json) -> Result<(&str, f64)> {
     let both = piece[0].as_str().zip(piece[1].as_f64());
     let shown = || shortened(&piece.to_string(), 40);
-    both.ok_or_else(|| wrong(TOKENIZER, format!("`{}` is not a piece with its score", shown())))
+    both.ok_or_else(|| wrong(TOKENIZER, format!("`{}` is not a pair of piece and score", shown())))
 }
 
 /// Tokens that XLM-RoBERTa's tokenizer has, whether or not a file names them.
@@ -157,8 +157,9 @@ fn kinds(
 fn characters(normalizer: &Json) -> Result<Vec<u8>> {
     let Some(text) = normalizer["precompiled_charsmap"].as_str() else {
         return Err(Error::unsupported(format!(
-            "the normalizer of {TOKENIZER} is something other than a table of letters"
+            "the normalizer of {TOKENIZER} is not a precompiled character map, which is the \
+                 only supported kind"
         )));
     };
-    decoded(text).ok_or_else(|| wrong(TOKENIZER, "the normalizer's table is not base64"))
+    decoded(text).ok_or_else(|| wrong(TOKENIZER, "the normalizer's character map is not base64"))
 }

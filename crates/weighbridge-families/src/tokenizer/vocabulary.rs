@@ -81,7 +81,7 @@ impl<'a> Vocabulary<'a> {
         if let Some(stated) = stated.filter(|stated| *stated != token.id) {
             let content = shortened(&token.content, 40);
             let message = format!(
-                "the added token `{content}` has the id {stated}, but its place is {}",
+                "added token `{content}` has ID {stated}, but its position is {}",
                 token.id
             );
             return Err(wrong(file, message));
@@ -117,7 +117,7 @@ impl<'a> Vocabulary<'a> {
             match place {
                 Some(known) if known.text() != token.text() => {
                     let (a, b) = (shortened(known.text(), 40), shortened(token.text(), 40));
-                    let message = format!("the tokens `{a}` and `{b}` have the same id {id}");
+                    let message = format!("tokens `{a}` and `{b}` have the same ID {id}");
                     return Err(wrong(TOKENIZER, message));
                 }
                 _ => *place = Some(token),
@@ -145,16 +145,16 @@ impl<'a> Token<'a> {
 /// A token whose id is past the end of the vocabulary.
 pub(super) fn beyond(text: &str, id: u64, tokens: usize) -> Error {
     let text = shortened(text, 40);
-    let message = format!("the token `{text}` has the id {id}, and the model {tokens} tokens");
+    let message = format!("token `{text}` has ID {id}, but the model has {tokens} tokens");
     wrong(TOKENIZER, message)
 }
 
 fn base(tokenizer: &Json) -> Result<HashMap<&str, u64>> {
     let Some(vocab) = tokenizer["model"]["vocab"].as_object() else {
-        return Err(wrong(TOKENIZER, "its model has no vocabulary by names"));
+        return Err(wrong(TOKENIZER, "its model has no vocabulary keyed by token"));
     };
     let id = |text: &str, id: &Json| {
-        let no_id = || format!("the token `{}` has no id", shortened(text, 40));
+        let no_id = || format!("token `{}` has no ID", shortened(text, 40));
         id.as_u64().ok_or_else(|| wrong(TOKENIZER, no_id()))
     };
     vocab.iter().map(|(text, value)| Ok((text.as_str(), id(text, value)?))).collect()

@@ -12,7 +12,7 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries, stated: Option<&st
     let kind = tokenizer["model"]["type"].as_str().unwrap_or("nothing");
     if kind != "WordPiece" {
         let kind = shortened(kind, 40);
-        let message = format!("{TOKENIZER} is of the type `{kind}`, where `WordPiece` belongs");
+        let message = format!("{TOKENIZER} has type `{kind}`, expected `WordPiece`");
         return Err(Error::unsupported(message));
     }
     let vocabulary = Vocabulary::read(files)?;

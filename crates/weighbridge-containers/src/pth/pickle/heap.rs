@@ -127,8 +127,8 @@ pub(crate) fn grow<T>(table: &mut Vec<T>, value: T, budget: &Budget) -> Result<(
 fn reserve<T>(table: &mut Vec<T>, wanted: usize, budget: &Budget) -> Result<()> {
     let more = table.len().max(wanted).max(256);
     let bytes = (more as u64).saturating_mul(size_of::<T>() as u64);
-    budget.check_allocation(bytes.saturating_mul(2), "the objects of a pickle")?;
-    budget.charge(bytes, "the objects of a pickle")?;
+    budget.check_allocation(bytes.saturating_mul(2), "the pickle's objects")?;
+    budget.charge(bytes, "the pickle's objects")?;
     table.reserve_exact(more);
     Ok(())
 }
@@ -137,7 +137,7 @@ fn number(len: usize) -> Result<u32> {
     u32::try_from(len)
         .ok()
         .filter(|&n| n < NIL)
-        .ok_or_else(|| Error::limit("the pickle has more than four billion objects or bytes"))
+        .ok_or_else(|| Error::limit("the pickle has more than 4 billion objects or bytes"))
 }
 
 impl<'a> Heap<'a> {

@@ -225,7 +225,7 @@ impl<'a> Machine<'a, '_> {
 
     pub(super) fn pop(&mut self) -> Result<Id> {
         if self.stack.len() <= self.mark_height() {
-            return Err(Error::malformed("the pickle takes more off its stack than it put there"));
+            return Err(Error::malformed("stack underflow in the pickle"));
         }
         self.stack.pop().ok_or_else(cut_short)
     }
@@ -233,7 +233,7 @@ impl<'a> Machine<'a, '_> {
     pub(super) fn top(&self) -> Result<Id> {
         match self.stack.last() {
             Some(&top) if self.stack.len() > self.mark_height() => Ok(top),
-            _ => Err(Error::malformed("the pickle uses the top of an empty stack")),
+            _ => Err(Error::malformed("the pickle reads the top of an empty stack")),
         }
     }
 
@@ -247,7 +247,7 @@ impl<'a> Machine<'a, '_> {
     /// Takes the innermost mark away and says how high the stack was there.
     pub(super) fn unmark(&mut self) -> Result<usize> {
         let height =
-            self.marks.pop().ok_or_else(|| Error::malformed("the pickle has no mark here"))?;
+            self.marks.pop().ok_or_else(|| Error::malformed("missing mark in the pickle"))?;
         Ok((height as usize).min(self.stack.len()))
     }
 
@@ -275,7 +275,7 @@ impl<'a> Machine<'a, '_> {
                     Some(Integer::Small(value)) => u32::try_from(value).ok(),
                     _ => None,
                 }
-                .ok_or_else(|| Error::malformed("a memo index is not a number"))
+                .ok_or_else(|| Error::malformed("the memo index is not a number"))
             }
         }
     }
@@ -296,12 +296,12 @@ impl<'a> Machine<'a, '_> {
             }
             return grow(&mut self.memo, top, self.budget);
         }
-        self.budget.charge(32, "the objects of a pickle")?;
+        self.budget.charge(32, "the pickle's objects")?;
         self.far_memo.insert(index, top);
         Ok(())
     }
 }
 
 pub(super) fn cut_short() -> Error {
-    Error::malformed("the pickle is cut short")
+    Error::malformed("the pickle is truncated")
 }

@@ -42,9 +42,7 @@ impl Machine<'_, '_> {
     }
 
     fn spelled(&self, id: Id) -> Result<Span> {
-        self.heap
-            .text_span(id)
-            .ok_or_else(|| Error::malformed("a global is named by something that is not text"))
+        self.heap.text_span(id).ok_or_else(|| Error::malformed("the name of a global is not text"))
     }
 
     pub(super) fn name_global(&mut self, module: Span, name: Span) -> Result<Id> {

@@ -16,7 +16,7 @@ impl Machine<'_, '_> {
                 let wanted = usize::from(op.saturating_sub(TUPLE1)).saturating_add(1);
                 let available = self.stack.len().saturating_sub(self.mark_height());
                 if available < wanted {
-                    return Err(Error::malformed("a tuple takes more than the stack holds"));
+                    return Err(Error::malformed("a tuple needs more items than the stack has"));
                 }
                 self.stack.len().saturating_sub(wanted)
             }
@@ -48,7 +48,7 @@ impl Machine<'_, '_> {
         let target = from.checked_sub(1).filter(|&place| place >= self.mark_height());
         let target = target.and_then(|place| self.stack.get(place)).copied();
         let target = target.ok_or_else(|| {
-            Error::malformed("the pickle adds items, but there is no object to add them to")
+            Error::malformed("the pickle adds items without an object to hold them")
         })?;
         let items = self.stack.get(from..).unwrap_or_default();
         let keyed = matches!(op, SETITEM | SETITEMS);
@@ -67,7 +67,7 @@ impl Machine<'_, '_> {
                 same
             }
             _ => {
-                let why = "the pickle adds items to an object that cannot hold any";
+                let why = "the pickle adds items to an object that cannot hold them";
                 return Err(Error::malformed(why));
             }
         };
@@ -96,7 +96,7 @@ impl Machine<'_, '_> {
             OBJ => {
                 let from = self.unmark()?;
                 let Some(&class) = self.stack.get(from) else {
-                    return Err(Error::malformed("the pickle makes an object without a class"));
+                    return Err(Error::malformed("the pickle creates an object without a class"));
                 };
                 let args = self.tuple_from(from.saturating_add(1))?;
                 self.stack.truncate(from);

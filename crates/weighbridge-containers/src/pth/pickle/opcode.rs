@@ -38,9 +38,9 @@ pub(super) fn refuse(op: u8) -> Error {
         EXT1 | EXT2 | EXT4 => {
             Error::malformed("the pickle uses extension codes, which only its writer can resolve")
         }
-        NEXT_BUFFER | READONLY_BUFFER => Error::malformed(
-            "the pickle refers to buffers outside of it, which are not in the file",
-        ),
+        NEXT_BUFFER | READONLY_BUFFER => {
+            Error::malformed("the pickle refers to out-of-band buffers, which are not in the file")
+        }
         _ => Error::malformed(format!("{op:#04x} is not a pickle opcode")),
     }
 }

@@ -50,7 +50,7 @@ impl Machine<'_, '_> {
         match literal::integer(bytes) {
             Some(Integer::Small(value)) => Ok(Node::Int(value)),
             Some(Integer::Large(_)) => Ok(Node::BigText(line)),
-            None => Err(Error::malformed("not a whole number in decimal")),
+            None => Err(Error::malformed("not a decimal integer")),
         }
     }
 
@@ -60,14 +60,13 @@ impl Machine<'_, '_> {
                 let line = self.line()?;
                 let bytes = self.heap.bytes(line);
                 let inside = literal::unquoted(bytes).and_then(literal::unescape);
-                let inside =
-                    inside.ok_or_else(|| Error::malformed("a quoted string is expected"))?;
+                let inside = inside.ok_or_else(|| Error::malformed("expected a quoted string"))?;
                 Node::String(self.heap.keep(&inside, self.budget)?)
             }
             UNICODE => {
                 let line = self.line()?;
                 let text = literal::unescape_unicode(self.heap.bytes(line));
-                let text = text.ok_or_else(|| Error::malformed("an escape is cut short"))?;
+                let text = text.ok_or_else(|| Error::malformed("truncated escape sequence"))?;
                 Node::Text(self.heap.keep(text.as_bytes(), self.budget)?)
             }
             BINSTRING | SHORT_BINSTRING => Node::String(self.counted(op)?),

@@ -58,7 +58,7 @@ fn wrapped_within(heap: &Heap<'_>, object: &Object, nesting: usize) -> Vec<Wrapp
                     all.extend(wrapped_within(heap, inner, rest));
                     continue;
                 }
-                (Some(_), None) => ("many of its like".to_owned(), Class::Dangerous),
+                (Some(_), None) => ("too many nested wrappers".to_owned(), Class::Dangerous),
                 (None, _) => ("the result of a call".to_owned(), Class::Unknown),
             },
             Node::Text(span) | Node::String(span) => {
@@ -67,7 +67,7 @@ fn wrapped_within(heap: &Heap<'_>, object: &Object, nesting: usize) -> Vec<Wrapp
             }
             _ => match heap.class_of(id) {
                 Some(global) => (heap.path_of(global), global.class),
-                None => ("something that is no function".to_owned(), Class::Unknown),
+                None => ("a value that is not a function".to_owned(), Class::Unknown),
             },
         };
         all.push(Wrapped { what, class });

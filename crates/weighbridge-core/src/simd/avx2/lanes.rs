@@ -50,7 +50,7 @@ pub(super) fn round16<T: Number>(low: __m256, high: __m256) -> __m256i {
     }
 }
 
-/// The same numbers, with NaNs in a form that can be rounded.
+/// These numbers, with NaNs in a form that can be rounded.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
 pub(super) fn any_nan<T: Number>(lanes: __m256) -> __m256 {

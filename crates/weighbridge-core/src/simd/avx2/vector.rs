@@ -144,7 +144,7 @@ inlined! {
     /// Lanes of both in turn, from the lower half of each four.
     fn unpack_low(a: Register, b: Register) -> Register =
         Register(unsafe { _mm256_unpacklo_ps(a.0, b.0) });
-    /// The same from the upper half of each four.
+    /// Lanes of both in turn, from the upper half of each four.
     fn unpack_high(a: Register, b: Register) -> Register =
         Register(unsafe { _mm256_unpackhi_ps(a.0, b.0) });
 }

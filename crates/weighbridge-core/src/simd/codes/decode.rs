@@ -4,7 +4,7 @@
 //! step at a time. The common kinds of codes have forms for AVX2, which decode whole groups and
 //! as much of a segment as fills whole vectors; the definition decodes the rest.
 
-use super::{Codes, Kind};
+use super::{CodeKind, Codes};
 use crate::simd::{Level, Number};
 
 /// The factors of one group of codes.
@@ -97,7 +97,7 @@ pub fn decode<T: Number>(
 kernel! {
     /// What the set leaves over is decoded by the definition.
     fn decode_by[T: Number](isa; rule: Rule<'_>, run: &Run<'_>, out: &mut [T]) -> () {
-        let is_other = rule.codes.kind == Kind::Other;
+        let is_other = rule.codes.kind == CodeKind::Other;
         let done = if is_other { 0 } else { isa.code_groups(rule, run, out) };
         let factors = &run.factors[done / run.group..];
         let rest = Run { start: run.start + done, factors, ..*run };

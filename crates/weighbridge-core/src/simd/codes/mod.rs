@@ -9,4 +9,4 @@ mod packing;
 
 pub use decode::{Arithmetic, Factor, Rule, Run, Segment, decode};
 pub use numbers::{Numbers, Spacing};
-pub use packing::{Codes, Kind, Packing};
+pub use packing::{CodeKind, Codes, Packing};

@@ -93,17 +93,17 @@ pub struct Codes {
     /// The number of each code; codes of fewer than eight bits use the front of the table.
     pub numbers: Box<[f32; 256]>,
     /// What kind of numbers they are.
-    pub kind: Kind,
+    pub kind: CodeKind,
     /// For sixteen codes whose upper eight have the magnitudes of the lower eight: in the highest
     /// bit of each byte, whether the sign differs.
     pub mirror: Option<[u8; 16]>,
-    /// The same numbers in order, once somebody asks.
+    /// These numbers in ascending order, computed on first use.
     pub in_order: OnceLock<Numbers>,
 }
 
 /// Kinds of numbers that can be computed faster than looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CodeKind {
     /// Bytes, signed.
     Signed,
     /// Bytes, unsigned.
@@ -118,7 +118,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl CodeKind {
     fn of(packing: Packing, numbers: &[f32; 256]) -> Self {
         let all = |number: &dyn Fn(u8) -> f32| {
             (0..=255u8).all(|code| {
@@ -143,8 +143,8 @@ impl Codes {
         let mut numbers = Box::new([0.0; 256]);
         let last = low_bits(u32::MAX, packing.bits());
         (0..=last).for_each(|code| numbers[usize::from(code)] = number(code));
-        let kind = Kind::of(packing, &numbers);
-        let mirror = mirror(&numbers).filter(|_| kind == Kind::Sixteen);
+        let kind = CodeKind::of(packing, &numbers);
+        let mirror = mirror(&numbers).filter(|_| kind == CodeKind::Sixteen);
         Self { packing, numbers, kind, mirror, in_order: OnceLock::new() }
     }
 }

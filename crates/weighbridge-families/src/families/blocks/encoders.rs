@@ -3,15 +3,15 @@
 
 use serde_json::Value as Json;
 
-use super::keys::Entry;
 use super::keys::Get::Made;
+use super::keys::KeyRow;
 use super::keys::Type::{Count, Flag, Texts};
 use crate::families::settings::{Settings, whole};
 
 /// The key under which settings have the config of the pooling step, which no config has.
 pub(crate) const POOLING_STEP: &str = " pooling";
 
-pub(crate) const POOLING: Entry = ("pooling_type", Count, Made(pooling));
+pub(crate) const POOLING: KeyRow = ("pooling_type", Count, Made(pooling));
 
 /// The numbers of ways to pool, and what older and newer configs of the step call them.
 pub(crate) const POOLINGS: [(u64, &str, &str); 3] = [
@@ -21,14 +21,14 @@ pub(crate) const POOLINGS: [(u64, &str, &str); 3] = [
 ];
 
 /// What the files of all encoders say.
-pub(crate) const ENCODER: &[Entry] = &[
+pub(crate) const ENCODER: &[KeyRow] = &[
     ("attention.causal", Flag, Made(|_| Some(false.into()))),
     POOLING,
     ("classifier.output_labels", Texts, Made(classes)),
 ];
 
 /// How many positions tokens have, where the first ones are those of padding.
-pub(crate) const BEHIND_PADDING: &[Entry] =
+pub(crate) const BEHIND_PADDING: &[KeyRow] =
     &[("context_length", Count, Made(context_behind_padding))];
 
 /// The number of a way to pool; what has no number is given back, and so refused.

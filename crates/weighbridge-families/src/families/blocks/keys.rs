@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::families::settings::Settings;
 
 /// The end of a key (or all of a key of no architecture), its type, and where its value is.
-pub(crate) type Entry = (&'static str, Type, Get);
+pub(crate) type KeyRow = (&'static str, Type, Get);
 
 /// The type of an entry.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ pub(crate) enum Type {
 pub(crate) enum Get {
     /// The first of these keys that the config has, if that is not null.
     Any(&'static [&'static str]),
-    /// The same; a model without is refused.
+    /// The first of these keys that the config has; a model without them is rejected.
     Needed(&'static [&'static str]),
     /// A rotary parameter.
     Rope(&'static [&'static str]),
@@ -77,7 +77,7 @@ const GATING: &[&str] = &[
 ];
 
 /// What most files have.
-pub(crate) const BASE: &[Entry] = &[
+pub(crate) const BASE: &[KeyRow] = &[
     ("block_count", Count, Needed(LAYERS)),
     ("context_length", Count, Any(CONTEXT)),
     ("embedding_length", Count, Any(&["hidden_size", "n_embd", "dim"])),
@@ -107,22 +107,22 @@ pub(crate) const BASE: &[Entry] = &[
     FILE_TYPE,
 ];
 
-pub(crate) const RMS: Entry =
+pub(crate) const RMS: KeyRow =
     ("attention.layer_norm_rms_epsilon", Number, Any(&["rms_norm_eps", "norm_eps"]));
-pub(crate) const KEY_LENGTH: Entry = ("attention.key_length", Count, Any(&["head_dim"]));
-pub(crate) const VALUE_LENGTH: Entry = ("attention.value_length", Count, Any(&["head_dim"]));
-pub(crate) const FILE_TYPE: Entry = ("general.file_type", Count, FileType);
-pub(crate) const VOCABULARY: Entry = ("vocab_size", Count, Needed(&["vocab_size"]));
-pub(crate) const WINDOW: Entry = ("attention.sliding_window", Count, Needed(&["sliding_window"]));
-pub(crate) const LOGIT_SCALE: Entry = ("logit_scale", Number, Needed(&["logit_scale"]));
+pub(crate) const KEY_LENGTH: KeyRow = ("attention.key_length", Count, Any(&["head_dim"]));
+pub(crate) const VALUE_LENGTH: KeyRow = ("attention.value_length", Count, Any(&["head_dim"]));
+pub(crate) const FILE_TYPE: KeyRow = ("general.file_type", Count, FileType);
+pub(crate) const VOCABULARY: KeyRow = ("vocab_size", Count, Needed(&["vocab_size"]));
+pub(crate) const WINDOW: KeyRow = ("attention.sliding_window", Count, Needed(&["sliding_window"]));
+pub(crate) const LOGIT_SCALE: KeyRow = ("logit_scale", Number, Needed(&["logit_scale"]));
 /// What files of some families say whatever the config says.
-pub(crate) const NO_SCALING: Entry = ("rope.scaling.type", Text, Made(|_| Some("none".into())));
+pub(crate) const NO_SCALING: KeyRow = ("rope.scaling.type", Text, Made(|_| Some("none".into())));
 
-pub(crate) const ROTARY: &[Entry] = &[
+pub(crate) const ROTARY: &[KeyRow] = &[
     VOCABULARY,
     ("rope.dimension_count", Count, Made(|settings| settings.head_width().map(Json::from))),
 ];
-pub(crate) const EXPERT_LENGTHS: &[Entry] = &[
+pub(crate) const EXPERT_LENGTHS: &[KeyRow] = &[
     ("expert_feed_forward_length", Count, Any(&["moe_intermediate_size"])),
     ("expert_shared_feed_forward_length", Count, Any(&["shared_expert_intermediate_size"])),
 ];
@@ -169,5 +169,5 @@ pub(crate) const MOST_LAYERS: u64 = 1 << 12;
 
 /// The refusal of a model that is converted in a way of its own.
 pub(crate) fn not_yet(what: &str) -> Error {
-    Error::unsupported(format!("{what} is not converted into GGUF yet"))
+    Error::unsupported(format!("{what} cannot be converted to GGUF yet"))
 }

@@ -25,4 +25,4 @@ pub(crate) use super::settings::Settings;
 pub(crate) use super::told::{Told, single};
 pub(crate) use crate::catalog::Value;
 pub(crate) use crate::error::{Error, Result};
-pub(crate) use crate::tokenizer::Kind as Tokenizer;
+pub(crate) use crate::tokenizer::TokenizerKind as Tokenizer;

@@ -35,23 +35,25 @@ pub(crate) enum How {
     Experts,
     /// The matrices of all experts, stacked; each holds several, one after the other.
     Stacked,
-    /// The same, but each is transposed: several lie side by side.
+    /// The transposed matrices of all experts, stacked; each holds several, side by side.
     Across,
-    /// The same, but the columns of several take turns; of vectors, the numbers.
+    /// The transposed matrices of all experts, stacked; each holds several with interleaved
+    /// columns, or vectors with interleaved numbers.
     InTurn,
     /// The matrices, or vectors, of all heads, stacked.
     Heads,
     /// Key rows and value rows, head by head; GGUF has the keys of each head transposed.
     KeyValue,
     /// Of linear attention, with value heads in another order.
-    Linear(Part),
-    /// The same by the logarithms of what GGUF has below zero, one a value head.
+    Linear(LinearPart),
+    /// Decay rates of linear attention, one per value head, stored as logarithms; GGUF stores the
+    /// negated rates.
     Decay,
 }
 
 /// What of a weight goes by value heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum LinearPart {
     /// The rows after those of queries and keys.
     Mixed,
     /// The rows.
@@ -172,20 +174,20 @@ pub(crate) const LATENT_ATTENTION: &[Row] = &[
 
 /// Qwen's attention without a cache of keys and values. Nothing is added to its norm.
 pub(crate) const LINEAR_ATTENTION: &[Row] = &[
-    ("layers.#.linear_attn.in_proj_qkv", &["blk.#.attn_qkv"], Linear(Part::Mixed)),
-    ("layers.#.linear_attn.in_proj_z", &["blk.#.attn_gate"], Linear(Part::Values)),
-    ("layers.#.linear_attn.in_proj_a", &["blk.#.ssm_alpha"], Linear(Part::Heads)),
-    ("layers.#.linear_attn.in_proj_b", &["blk.#.ssm_beta"], Linear(Part::Heads)),
-    ("layers.#.linear_attn.conv1d", &["blk.#.ssm_conv1d"], Linear(Part::Mixed)),
-    ("layers.#.linear_attn.dt_bias", &["blk.#.ssm_dt.bias"], Linear(Part::Heads)),
+    ("layers.#.linear_attn.in_proj_qkv", &["blk.#.attn_qkv"], Linear(LinearPart::Mixed)),
+    ("layers.#.linear_attn.in_proj_z", &["blk.#.attn_gate"], Linear(LinearPart::Values)),
+    ("layers.#.linear_attn.in_proj_a", &["blk.#.ssm_alpha"], Linear(LinearPart::Heads)),
+    ("layers.#.linear_attn.in_proj_b", &["blk.#.ssm_beta"], Linear(LinearPart::Heads)),
+    ("layers.#.linear_attn.conv1d", &["blk.#.ssm_conv1d"], Linear(LinearPart::Mixed)),
+    ("layers.#.linear_attn.dt_bias", &["blk.#.ssm_dt.bias"], Linear(LinearPart::Heads)),
     ("layers.#.linear_attn.A_log", &["blk.#.ssm_a"], Decay),
     ("layers.#.linear_attn.norm", &["blk.#.ssm_norm"], Plain),
-    ("layers.#.linear_attn.out_proj", &["blk.#.ssm_out"], Linear(Part::Columns)),
+    ("layers.#.linear_attn.out_proj", &["blk.#.ssm_out"], Linear(LinearPart::Columns)),
 ];
 
 /// Its columns go by value heads, which Hugging Face has in another order.
 pub(crate) const GGUF_LINEAR: &[Row] =
-    &[("blk.#.ssm_out", &["blk.#.ssm_out"], Linear(Part::Columns))];
+    &[("blk.#.ssm_out", &["blk.#.ssm_out"], Linear(LinearPart::Columns))];
 
 /// GGUF's tensors that are several of the common ones; all others are common names already.
 pub(crate) const GGUF: &[Row] = &[
@@ -239,13 +241,13 @@ pub(crate) const CONSOLIDATED: &[Row] = &[
 /// and what they are.
 const COMPUTED: &[(&str, &str)] = &[
     ("rope_freqs.weight", "rotary scaling factors, computed from the config"),
-    ("rope_factors_long.weight", "rotary scaling factors, which are in the config"),
-    ("rope_factors_short.weight", "rotary scaling factors, which are in the config"),
+    ("rope_factors_long.weight", "rotary scaling factors, stored in the config"),
+    ("rope_factors_short.weight", "rotary scaling factors, stored in the config"),
     (".attn_rot_embd.weight", "rotary frequencies, computed from the config"),
     ("rotary_emb.inv_freq", "rotary frequencies, computed from the config"),
     ("rope.freqs", "rotary frequencies, computed from the config"),
-    (".attention.masked_bias", "a constant of the attention mask"),
-    ("embeddings.position_ids", "positions, counted from zero"),
+    (".attention.masked_bias", "attention mask constant"),
+    ("embeddings.position_ids", "position IDs, counted from 0"),
 ];
 
 /// What a weight is that not every library stores.

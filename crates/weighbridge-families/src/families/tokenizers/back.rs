@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::families::of_config;
 use crate::testing;
 use crate::tokenizer::back::{Written, files};
-use crate::tokenizer::{Kind, Repository, entries};
+use crate::tokenizer::{Repository, TokenizerKind, entries};
 
 /// Entries by key.
 type Entries = BTreeMap<String, Value>;
@@ -67,7 +67,7 @@ fn written(entries: &Entries) -> Result<Written> {
 /// have to be found in the files.
 fn read_back(
     written: &Written,
-    (kind, pre): (Kind, Option<&str>),
+    (kind, pre): (TokenizerKind, Option<&str>),
     config: &Json,
     count: usize,
 ) -> Result<Entries> {
@@ -88,7 +88,12 @@ fn read_back(
     Ok(entries(&repository, kind, pre)?.into_iter().collect())
 }
 
-fn check(name: &str, before: &Entries, kind: (Kind, Option<&str>), config: &Json) -> Vec<String> {
+fn check(
+    name: &str,
+    before: &Entries,
+    kind: (TokenizerKind, Option<&str>),
+    config: &Json,
+) -> Vec<String> {
     let count = match &before["tokenizer.ggml.tokens"] {
         Value::List(tokens) => tokens.len(),
         other => panic!("{other:?}"),
@@ -260,27 +265,27 @@ fn what_cannot_be_is_refused_by_name() {
     let number = |number: u64| Value::Unsigned(32, number);
     assert!(written(&changed(&[])).is_ok());
     let cases = [
-        ("ggml.model", Value::text("rwkv"), "`tokenizer.ggml.model` is `rwkv`, which is not known"),
-        ("ggml.pre", Value::text("new"), "`new` is not a known pre-tokenizer"),
-        ("ggml.tokens", texts(&["a", "b", "a", "<s>"]), "the tokens 0 and 2 are both `a`"),
-        ("ggml.tokens", texts(&["a", "b"]), "4 types of 2 tokens"),
-        ("ggml.tokens", texts(&["a", "b", "ab", ""]), "the token 3 is added and has no text"),
-        ("ggml.tokens", number(4), "`tokenizer.ggml.tokens` is u32, and should be a list"),
-        ("ggml.scores", Value::List(vec![Value::F32(0.0)]), "1 scores of 4 tokens"),
         (
-            "ggml.token_type",
-            Value::List(vec![number(9); 4]),
-            "the token 0 has the type 9, which is none",
+            "ggml.model",
+            Value::text("rwkv"),
+            "`tokenizer.ggml.model` is `rwkv`, which is not supported",
         ),
-        ("ggml.bos_token_id", number(4), "the bos token has the id 4, which is none of 4 tokens"),
+        ("ggml.pre", Value::text("new"), "`new` is not a known pre-tokenizer"),
+        ("ggml.tokens", texts(&["a", "b", "a", "<s>"]), "tokens 0 and 2 are both `a`"),
+        ("ggml.tokens", texts(&["a", "b"]), "4 types for 2 tokens"),
+        ("ggml.tokens", texts(&["a", "b", "ab", ""]), "added token 3 has no text"),
+        ("ggml.tokens", number(4), "`tokenizer.ggml.tokens` is u32, expected a list"),
+        ("ggml.scores", Value::List(vec![Value::F32(0.0)]), "1 scores for 4 tokens"),
+        ("ggml.token_type", Value::List(vec![number(9); 4]), "token 0 has unknown type 9"),
+        ("ggml.bos_token_id", number(4), "the bos token has ID 4, but the vocabulary has 4 tokens"),
         (
             "ggml.merges",
             texts(&["a <s>"]),
-            "the merge 0, `a <s>`, is not one of two tokens into a third",
+            "merge 0, `a <s>`, does not join two tokens into a third",
         ),
-        ("ggml.merges", texts(&["ab"]), "the merge 0, `ab`, is not one of two tokens into a third"),
-        ("ggml.merges", texts(&[""]), "the merge 0, ``, is not one of two tokens into a third"),
-        ("chat_templates", texts(&["x"]), "there is no chat template of the name `x`"),
+        ("ggml.merges", texts(&["ab"]), "merge 0, `ab`, does not join two tokens into a third"),
+        ("ggml.merges", texts(&[""]), "merge 0, ``, does not join two tokens into a third"),
+        ("chat_templates", texts(&["x"]), "no chat template named `x`"),
     ];
     for (key, value, message) in cases {
         assert_eq!(refused(key, value), message);
@@ -298,7 +303,7 @@ fn pieces_that_nobody_has_are_refused() {
         ("ggml.scores", Value::List(scores)),
     ];
     let error = written(&changed(&changes)).err().unwrap();
-    assert_eq!(error.message(), "the token 2 has 2000 bytes, which is not believed");
+    assert_eq!(error.message(), "token 2 is implausibly long: 2000 bytes");
     changes.truncate(1);
     let error = written(&changed(&changes)).err().unwrap();
     assert_eq!(error.message(), "the file has no `tokenizer.ggml.scores`");
@@ -311,8 +316,8 @@ fn what_has_no_place_is_listed() {
         ("ggml.add_eos_token", Value::Bool(true)),
     ];
     let listed = written(&changed(&changes)).unwrap().not_carried;
-    assert_eq!(listed[0], "the fim_pre token: `<s>`, id 3");
-    assert_eq!(listed[1], "that the eos token is added to a text: the file names none");
+    assert_eq!(listed[0], "the fim_pre token: `<s>`, ID 3");
+    assert_eq!(listed[1], "adding the eos token to a text: the file names no such token");
 }
 
 #[test]

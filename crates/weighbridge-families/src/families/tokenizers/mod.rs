@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::families::called;
-use crate::tokenizer::{Kind, Repository, entries, known_vocabulary};
+use crate::tokenizer::{Repository, TokenizerKind, entries, known_vocabulary};
 
 mod back;
 
@@ -31,11 +31,11 @@ pub(super) fn samples() -> Vec<PathBuf> {
     found
 }
 
-pub(super) fn kind(name: &str) -> Kind {
+pub(super) fn kind(name: &str) -> TokenizerKind {
     match name {
-        "llama-like" => Kind::LlamaLike,
-        "qwen-like" => Kind::PiecesOrPairs,
-        "byte-pairs" => Kind::BytePairs(&[]),
+        "llama-like" => TokenizerKind::LlamaLike,
+        "qwen-like" => TokenizerKind::PiecesOrPairs,
+        "byte-pairs" => TokenizerKind::BytePairs(&[]),
         "glm" => kind("glm4"),
         family => called(family).unwrap_or_else(|| panic!("{family}")).tokenizer,
     }
@@ -159,9 +159,8 @@ fn damaged_files_are_refused() {
             let Some(whole) = read(&folder, name).unwrap() else { continue };
             for step in 0..7 {
                 let end = whole.len() * step / 7;
-                let cut = |file: &str| match file == name {
-                    true => Ok(Some(whole[..end].to_vec())),
-                    false => read(&folder, file),
+                let cut = |file: &str| {
+                    if file == name { Ok(Some(whole[..end].to_vec())) } else { read(&folder, file) }
                 };
                 let none = |_: &str| Vec::new();
                 let repository =
@@ -179,19 +178,19 @@ fn what_has_no_place_is_refused_by_name() {
         let files = |name: &str| Ok((name == "tokenizer.json").then(|| text.clone()));
         let none = |_: &str| Vec::new();
         let repository = Repository { files: &files, names: &none, config: &json!({}), vocabulary };
-        let error = entries(&repository, Kind::BytePairs(&[]), Some("gpt-2")).unwrap_err();
+        let error = entries(&repository, TokenizerKind::BytePairs(&[]), Some("gpt-2")).unwrap_err();
         error.message().to_owned()
     };
     let model = json!({ "vocab": { "a": 0, "b": 1 }, "merges": [] });
     let far = json!({ "model": { "vocab": { "a": 0, "far": 9 } } });
-    assert_eq!(refused(&far, 2), "the token `far` has the id 9, and the model 2 tokens");
+    assert_eq!(refused(&far, 2), "token `far` has ID 9, but the model has 2 tokens");
     let same = json!({ "model": { "vocab": { "a": 1, "b": 1 } } });
-    assert_eq!(refused(&same, 2), "the tokens `a` and `b` have the same id 1");
+    assert_eq!(refused(&same, 2), "tokens `a` and `b` have the same ID 1");
     let gap = json!({ "model": model, "added_tokens": [{ "id": 7, "content": "<x>" }] });
-    let message = "the added token `<x>` has the id 7, but its place is 2";
+    let message = "added token `<x>` has ID 7, but its position is 2";
     assert_eq!(refused(&gap, 9), message);
     let merge = json!({ "model": { "vocab": {}, "merges": [["a", "b"], "c d"] } });
-    assert_eq!(refused(&merge, 2), "`\"c d\"` is not a merge of two parts");
-    assert_eq!(refused(&gap, 1 << 40), "a vocabulary of 1099511627776 tokens is not believed");
+    assert_eq!(refused(&merge, 2), "merge `\"c d\"` does not have two parts");
+    assert_eq!(refused(&gap, 1 << 40), "implausible vocabulary size: 1099511627776 tokens");
     assert_eq!(refused(&json!([]), 2), "it is not a JSON object");
 }

@@ -4,13 +4,13 @@ use serde_json::Value as Json;
 
 use crate::catalog::Value;
 use crate::error::{Error, Result};
-use crate::families::{Entry, Family, Get, Settings, Type, scaling, whole};
+use crate::families::{Family, Get, KeyRow, Settings, Type, scaling, whole};
 use crate::tokenizer::Entries;
 
 /// Sets some of a family's entries.
 pub(super) fn write(
     family: &Family,
-    rows: &[Entry],
+    rows: &[KeyRow],
     settings: &Settings,
     file_type: u32,
     entries: &mut Entries,
@@ -19,11 +19,12 @@ pub(super) fn write(
         let Some(json) = value_of(get, settings, file_type)? else { continue };
         let value = typed(kind, &json).ok_or_else(|| {
             let shown = crate::text::escaped(&json.to_string()).into_owned();
-            Error::malformed(format!("config.json: {shown} cannot be {key}"))
+            Error::malformed(format!("config.json: invalid value for {key}: {shown}"))
         })?;
-        let key = match key.starts_with("general.") {
-            true => key.to_owned(),
-            false => format!("{}.{key}", family.architecture),
+        let key = if key.starts_with("general.") {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", family.architecture)
         };
         entries.set(key, value);
     }

@@ -11,7 +11,7 @@ use super::entries::{signed, single};
 use super::title::{Parts, parts, size_label, title};
 use crate::catalog::Value;
 
-type Entry = (String, Value);
+type MetadataEntry = (String, Value);
 
 /// Keys of generation_config.json, what GGUF calls them, and whether they are whole numbers.
 pub(super) const SAMPLING: &[(&[&str], &str, bool)] = &[
@@ -37,7 +37,7 @@ const SOURCES: &[(&str, &[&str])] = &[
 ];
 
 /// All entries of the kind, in the converter's order.
-pub(super) fn entries(about: &About<'_>) -> Vec<Entry> {
+pub(super) fn entries(about: &About<'_>) -> Vec<MetadataEntry> {
     let card = about.card.map(Card::of).unwrap_or_default();
     let mut all = vec![text("general.type", "model")];
     all.extend(about.generation.into_iter().flat_map(sampling));
@@ -56,14 +56,14 @@ pub(super) fn entries(about: &About<'_>) -> Vec<Entry> {
     all
 }
 
-fn text(key: impl Into<String>, value: &str) -> Entry {
+fn text(key: impl Into<String>, value: &str) -> MetadataEntry {
     (key.into(), Value::text(value))
 }
 
-fn sampling(generation: &Json) -> Vec<Entry> {
+fn sampling(generation: &Json) -> Vec<MetadataEntry> {
     let find = |keys: &[&str]| keys.iter().find_map(|key| generation.get(*key));
     let sequence = find(&["sequence"]).and_then(Json::as_str);
-    let mut all: Vec<Entry> =
+    let mut all: Vec<MetadataEntry> =
         sequence.map(|said| text("general.sampling.sequence", said)).into_iter().collect();
     for (keys, name, whole) in SAMPLING {
         let value = find(keys).and_then(if *whole { signed } else { single });
@@ -73,7 +73,7 @@ fn sampling(generation: &Json) -> Vec<Entry> {
 }
 
 /// What the model is called, and what its names say.
-fn identity(about: &About<'_>, card: &Card) -> Vec<Entry> {
+fn identity(about: &About<'_>, card: &Card) -> Vec<MetadataEntry> {
     let total = about.parameters.total;
     let stated = about.config["_name_or_path"].as_str();
     // With more than one slash it is the path of somebody's file.
@@ -108,11 +108,11 @@ fn identity(about: &About<'_>, card: &Card) -> Vec<Entry> {
 fn keyed<const COUNT: usize>(
     found: [(&str, Option<String>); COUNT],
     start: &str,
-) -> impl Iterator<Item = Entry> {
+) -> impl Iterator<Item = MetadataEntry> {
     found.into_iter().filter_map(move |(end, said)| Some(text(format!("{start}{end}"), &said?)))
 }
 
-fn licence(card: &Card) -> Vec<Entry> {
+fn licence(card: &Card) -> Vec<MetadataEntry> {
     let licence = match card.get(&["license"]) {
         Some(said @ (Said::Text(_) | Said::List(_))) => several(said).map(|all| all.join(",")),
         _ => None,
@@ -137,22 +137,24 @@ fn several(said: &Said) -> Option<Vec<String>> {
 }
 
 /// Models or datasets that a card names by their ids or addresses.
-fn others(prefix: &str, said: Option<&Said>, parameters: u64) -> Vec<Entry> {
+fn others(prefix: &str, said: Option<&Said>, parameters: u64) -> Vec<MetadataEntry> {
     let Some(ids) = said.and_then(several) else { return Vec::new() };
     let count = Value::Unsigned(32, ids.len() as u64);
     let mut all = vec![(format!("{prefix}.count"), count)];
     for (at, id) in ids.iter().enumerate() {
         let is_address =
             ["http://", "https://", "ssh://"].iter().any(|start| id.starts_with(start));
-        let parts = match is_address {
-            true => id_in_address(id).map(|id| parts(id, parameters)),
-            false => Some(parts(id, parameters)),
+        let parts = if is_address {
+            id_in_address(id).map(|id| parts(id, parameters))
+        } else {
+            Some(parts(id, parameters))
         };
         let parts = parts.as_ref();
         let organization = parts.and_then(|parts| parts.organization.as_deref());
-        let address = match is_address {
-            true => Some(id.clone()),
-            false => organization.map(|_| format!("https://huggingface.co/{id}")),
+        let address = if is_address {
+            Some(id.clone())
+        } else {
+            organization.map(|_| format!("https://huggingface.co/{id}"))
         };
         let found = [
             ("name", parts.map(|parts| title(&parts.full))),
@@ -174,7 +176,7 @@ fn id_in_address(address: &str) -> Option<&str> {
 }
 
 /// The texts under two keys, one after the other.
-fn list(key: &str, card: &Card, names: &[&str; 2]) -> Option<Entry> {
+fn list(key: &str, card: &Card, names: &[&str; 2]) -> Option<MetadataEntry> {
     let said = names.iter().filter_map(|name| card.get(&[name]));
     let all: Option<Vec<Vec<String>>> = said.map(several).collect();
     let all: Vec<Value> = all?.concat().into_iter().map(Value::text).collect();

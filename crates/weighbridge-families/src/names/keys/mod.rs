@@ -26,9 +26,9 @@ use crate::families::{Family, POOLING_STEP, Settings, not_yet, of_config, settin
 use crate::tokenizer::Entries;
 use entries::write;
 
-/// The entries before the tokenizer's, in the converter's order.
+/// Returns the entries before the tokenizer's, in the converter's order.
 ///
-/// An error names the family or the key that is missing.
+/// Errors name the unsupported family or the missing key.
 pub fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     let family = of_config(about.config).ok_or_else(|| unknown(about.config))?;
     let mut settings = crate::families::settings(about.config);
@@ -75,34 +75,34 @@ pub fn architecture(config: &Json) -> Option<&'static str> {
     of_config(config).map(|family| family.architecture)
 }
 
-/// How the tokenizer of a model is read; None if that is not known.
-pub fn tokenizer(config: &Json) -> Option<tokenizer::Kind> {
+/// Returns how to read the tokenizer of a model; `None` if unknown.
+pub fn tokenizer(config: &Json) -> Option<tokenizer::TokenizerKind> {
     of_config(config).map(|family| family.tokenizer)
 }
 
-/// How many tokens the model's embedding has rows for.
+/// Returns the number of rows of the model's embedding.
 pub fn vocabulary(config: &Json) -> Option<u64> {
     settings(config).count("vocab_size")
 }
 
-/// Tensors of the file that no weight of the model becomes: they follow from its config.
+/// Returns the tensors that are computed from the config, not from weights.
 pub fn computed_tensors(config: &Json) -> Vec<(&'static str, Vec<f32>)> {
     of_config(config).map_or_else(Vec::new, |family| (family.computed)(&settings(config)))
 }
 
 fn unknown(config: &Json) -> Error {
     let class = config["architectures"][0].as_str().or(config["model_type"].as_str());
-    let class = crate::text::escaped(class.unwrap_or("a model of no stated class"));
-    Error::unsupported(format!("what a GGUF file says of {class} is not known"))
+    let class = crate::text::escaped(class.unwrap_or("without a stated class"));
+    Error::unsupported(format!("unsupported model {class}: its GGUF metadata is unknown"))
 }
 
 /// Models that look like one of a family and are converted in another way.
 fn refuse(about: &About<'_>, family: &Family, settings: &Settings) -> Result<()> {
     if settings.find(&["draft_vocab_size"]).is_some() {
-        return Err(not_yet("a draft model (EAGLE-3)"));
+        return Err(not_yet("draft models (EAGLE-3)"));
     }
     if settings.has_sections() && !family.has_sections {
-        return Err(not_yet("a model with rotary sections (M-RoPE)"));
+        return Err(not_yet("models with rotary sections (M-RoPE)"));
     }
     (family.refuse)(settings, about)
 }

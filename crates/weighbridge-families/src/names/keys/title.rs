@@ -171,9 +171,10 @@ fn capitalized(word: &str) -> String {
     let mut titled = String::new();
     let mut inside = false;
     for letter in word.chars() {
-        match inside {
-            true => titled.extend(letter.to_lowercase()),
-            false => titled.extend(letter.to_uppercase()),
+        if inside {
+            titled.extend(letter.to_lowercase())
+        } else {
+            titled.extend(letter.to_uppercase())
         }
         inside = letter.is_alphabetic();
     }

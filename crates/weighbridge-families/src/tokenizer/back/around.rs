@@ -6,7 +6,7 @@ use super::{Special, Tokens};
 
 /// One part of a template.
 #[derive(Clone, Copy)]
-enum Part {
+enum TemplatePart {
     A,
     B,
     /// A token, with the number of the text it belongs to.
@@ -38,23 +38,30 @@ fn around(special: &Special, tokens: &Tokens) -> Option<Json> {
     if bos.or(eos).is_none() && special.adds("sep") != Some(true) {
         return None;
     }
-    let part = |id: Option<usize>, text: u8| id.map(|id| Part::Token(id, text));
-    let single = [part(bos, 0), Some(Part::A), part(eos, 0)];
+    let part = |id: Option<usize>, text: u8| id.map(|id| TemplatePart::Token(id, text));
+    let single = [part(bos, 0), Some(TemplatePart::A), part(eos, 0)];
     let sep = special.id("sep").or(special.id("eos"));
     let [after, before] = match special.adds("sep") {
         None => [None, None],
         Some(false) => [part(eos, 0), part(bos, 1)],
         Some(true) => [part(eos, 0), part(sep, 0)],
     };
-    let pair = [part(bos, 0), Some(Part::A), after, before, Some(Part::B), part(eos, 1)];
-    let flat = |parts: &[Option<Part>]| parts.iter().flatten().copied().collect::<Vec<_>>();
+    let pair =
+        [part(bos, 0), Some(TemplatePart::A), after, before, Some(TemplatePart::B), part(eos, 1)];
+    let flat = |parts: &[Option<TemplatePart>]| parts.iter().flatten().copied().collect::<Vec<_>>();
     Some(template_of(&flat(&single), &flat(&pair), tokens))
 }
 
 /// BERT's: what classifies, the text, what separates; and the second text with another.
 pub(super) fn bert(cls: usize, sep: usize, tokens: &Tokens) -> Json {
-    let single = [Part::Token(cls, 0), Part::A, Part::Token(sep, 0)];
-    let pair = [Part::Token(cls, 0), Part::A, Part::Token(sep, 0), Part::B, Part::Token(sep, 1)];
+    let single = [TemplatePart::Token(cls, 0), TemplatePart::A, TemplatePart::Token(sep, 0)];
+    let pair = [
+        TemplatePart::Token(cls, 0),
+        TemplatePart::A,
+        TemplatePart::Token(sep, 0),
+        TemplatePart::B,
+        TemplatePart::Token(sep, 1),
+    ];
     template_of(&single, &pair, tokens)
 }
 
@@ -69,12 +76,12 @@ pub(super) fn roberta(cls: usize, sep: usize, tokens: &Tokens) -> Json {
     })
 }
 
-fn template_of(single: &[Part], pair: &[Part], tokens: &Tokens) -> Json {
+fn template_of(single: &[TemplatePart], pair: &[TemplatePart], tokens: &Tokens) -> Json {
     let mut known = Map::new();
-    let mut shown = |part: &Part| match *part {
-        Part::A => json!({ "Sequence": { "id": "A", "type_id": 0 } }),
-        Part::B => json!({ "Sequence": { "id": "B", "type_id": 1 } }),
-        Part::Token(id, kind) => {
+    let mut shown = |part: &TemplatePart| match *part {
+        TemplatePart::A => json!({ "Sequence": { "id": "A", "type_id": 0 } }),
+        TemplatePart::B => json!({ "Sequence": { "id": "B", "type_id": 1 } }),
+        TemplatePart::Token(id, kind) => {
             let text = tokens.text(id);
             let entry = json!({ "id": text, "ids": [id], "tokens": [text] });
             known.insert(text.to_owned(), entry);

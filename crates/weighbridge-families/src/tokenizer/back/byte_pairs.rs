@@ -40,8 +40,8 @@ pub(super) fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
     let special = Special::read(metadata, &mut tokens, assumed, &mut not_carried)?;
     let merges = merges(metadata, &tokens)?;
     if known.composes {
-        let what = "letters are composed (NFC) before anything else";
-        not_carried.push(format!("{what}, which the file does not say and `{name}` stands for"));
+        let what = "NFC normalization before everything else";
+        not_carried.push(format!("{what}: implied by pre-tokenizer `{name}`"));
     }
     let post_processor = match (special.id("bos"), special.id("sep").or(special.id("eos"))) {
         (Some(cls), Some(sep)) if known.is_roberta => around::roberta(cls, sep, &tokens),
@@ -50,11 +50,10 @@ pub(super) fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
     let falls_back = !known.is_byte_level;
     let unknown = special.id("unk").filter(|_| falls_back);
     let model = document::pairs(&tokens, unknown, falls_back, known.ignores_merges);
-    let decoder = match known.is_byte_level {
-        true => {
-            json!({ "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true })
-        }
-        false => falling_back(false),
+    let decoder = if known.is_byte_level {
+        json!({ "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true })
+    } else {
+        falling_back(false)
     };
     let document = Document {
         normalizer: normalizer(metadata, known.normalizer)?,
@@ -109,8 +108,8 @@ fn merges(metadata: &Metadata<'_>, tokens: &Tokens) -> Result<Vec<(usize, usize)
     let merge = |(rank, text): (usize, &String)| {
         parts(text).ok_or_else(|| {
             let text = shortened(text, 40);
-            let what = "is not one of two tokens into a third";
-            Error::malformed(format!("the merge {rank}, `{text}`, {what}"))
+            let what = "does not join two tokens into a third";
+            Error::malformed(format!("merge {rank}, `{text}`, {what}"))
         })
     };
     texts.iter().enumerate().map(merge).collect()

@@ -68,7 +68,7 @@ fn templates(metadata: &Metadata<'_>) -> Result<Option<Json>> {
     let mut all = Vec::new();
     for name in names {
         let Some(template) = metadata.text(&format!("{KEY}.{name}"))? else {
-            let message = "there is no chat template of the name";
+            let message = "no chat template named";
             return Err(Error::malformed(format!("{message} `{}`", shortened(&name, 40))));
         };
         all.push(json!({ "name": name, "template": template }));

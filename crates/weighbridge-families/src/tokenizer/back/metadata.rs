@@ -18,13 +18,13 @@ impl Metadata<'_> {
         match (self.0)(key) {
             None => Ok(None),
             Some(Value::Bool(value)) => Ok(Some(value)),
-            Some(value) => Err(other(key, &value, "true or false")),
+            Some(value) => Err(other(key, &value, "a boolean")),
         }
     }
 
     pub fn number(&self, key: &str) -> Result<Option<u64>> {
         let Some(value) = (self.0)(key) else { return Ok(None) };
-        value.as_u64().map(Some).ok_or_else(|| other(key, &value, "a number of things"))
+        value.as_u64().map(Some).ok_or_else(|| other(key, &value, "a non-negative integer"))
     }
 
     pub fn texts(&self, key: &str) -> Result<Option<Vec<String>>> {
@@ -32,7 +32,7 @@ impl Metadata<'_> {
     }
 
     pub fn numbers(&self, key: &str) -> Result<Option<Vec<u64>>> {
-        self.list(key, "a number of things", Value::as_u64)
+        self.list(key, "a non-negative integer", Value::as_u64)
     }
 
     /// Numbers that order something, which some write without a fraction. One that is not finite
@@ -80,7 +80,7 @@ pub(super) fn needed<T>(key: &str, value: Option<T>) -> Result<T> {
 
 fn other(key: &str, value: &Value, wanted: &str) -> Error {
     let key = shortened(key, 80);
-    Error::malformed(format!("`{key}` is {}, and should be {wanted}", value.type_name()))
+    Error::malformed(format!("`{key}` is {}, expected {wanted}", value.type_name()))
 }
 
 #[cfg(test)]
@@ -100,15 +100,15 @@ mod tests {
         assert_eq!(metadata.bytes("signs").unwrap(), Some(vec![255, 254]));
         assert_eq!(
             message(metadata.texts("raw").unwrap_err()),
-            "`raw[1]` is string, not UTF-8, and should be text"
+            "`raw[1]` is string, not UTF-8, expected text"
         );
         assert_eq!(
             message(metadata.scores("score").unwrap_err()),
-            "`score[0]` is f32, and should be a finite f32"
+            "`score[0]` is f32, expected a finite f32"
         );
         assert_eq!(
             message(metadata.text("raw").unwrap_err()),
-            "`raw` is array[mixed], and should be text"
+            "`raw` is array[mixed], expected text"
         );
         assert_eq!(metadata.flag("none").unwrap(), None);
     }

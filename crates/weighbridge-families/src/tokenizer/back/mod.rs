@@ -29,11 +29,11 @@ use metadata::{Metadata, needed};
 use special::{Assumed, Special};
 use tokens::{Token, Tokens};
 
-/// Files of a repository.
+/// The tokenizer files of a repository.
 pub struct Written {
     /// Their names and contents.
     pub files: Vec<(String, Vec<u8>)>,
-    /// What the metadata says and these files do not, and what was decided without being told.
+    /// Metadata that these files cannot express, and assumptions made.
     pub not_carried: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ struct Made {
     not_carried: Vec<String>,
 }
 
-/// The files of the tokenizer that these metadata describe.
+/// Derives the tokenizer files from metadata.
 pub fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written> {
     let metadata = Metadata(metadata);
     const KEY: &str = "tokenizer.ggml.model";
@@ -61,7 +61,9 @@ pub fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written> {
         "t5" => unigram::make(&metadata)?,
         other => {
             let other = shortened(other, 40);
-            return Err(Error::unsupported(format!("`{KEY}` is `{other}`, which is not known")));
+            return Err(Error::unsupported(format!(
+                "`{KEY}` is `{other}`, which is not supported"
+            )));
         }
     };
     written(&metadata, made)
@@ -70,7 +72,7 @@ pub fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written> {
 fn written(metadata: &Metadata<'_>, made: Made) -> Result<Written> {
     let config = config::of(metadata, &made)?;
     let Made { tokens, document, mut files, mut not_carried, .. } = made;
-    not_carried.push("to which side texts are padded, and spaces beside added tokens".to_owned());
+    not_carried.push("the padding side, and spaces around added tokens".to_owned());
     files.insert(0, (super::files::TOKENIZER.to_owned(), document.written(&tokens)?));
     files.insert(1, (super::files::CONFIG.to_owned(), format!("{config:#}\n").into_bytes()));
     Ok(Written { files, not_carried })

@@ -46,7 +46,7 @@ pub(super) fn of(
     for (id, token) in tokens.0.iter().enumerate().take(end) {
         let piece = piece(token, id == unknown, &plain);
         if piece.0.is_empty() || !texts.insert(piece.0.clone()) {
-            return Err(Error::unsupported(format!("the token {id} has no text of its own")));
+            return Err(Error::unsupported(format!("token {id} has no text of its own")));
         }
         file.message(field::PIECES, &written(piece));
     }

@@ -32,25 +32,25 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let mut files = Vec::new();
     if !merges::are_ordered(&tokens) {
         not_carried.push(
-            "an order of merges, which the file's scores do not say: that of the ids is taken, as Llama has it"
+            "the merge order: the scores do not give one, so token ID order is used, as in \
+                 Llama"
                 .to_owned(),
         );
     } else if let Some(unknown) = unknown(&tokens, &special) {
         files.push((MODEL.to_owned(), piece_file::of(&tokens, &special, unknown, begins)?));
     } else {
-        not_carried.push(format!("{MODEL}: no piece stands for the unknown"));
+        not_carried.push(format!("{MODEL}: there is no unknown piece"));
     }
     Ok(Made { tokens, special, document, class: byte_pairs::AS_IT_IS, files, not_carried })
 }
 
 fn parts(tokens: &Tokens, special: &Special, begins: bool) -> Document {
     let spaces = json!({ "type": "Replace", "pattern": { "String": " " }, "content": "▁" });
-    let normalizer = match begins {
-        true => {
-            let first = json!({ "type": "Prepend", "prepend": "▁" });
-            json!({ "type": "Sequence", "normalizers": [first, spaces] })
-        }
-        false => spaces,
+    let normalizer = if begins {
+        let first = json!({ "type": "Prepend", "prepend": "▁" });
+        json!({ "type": "Sequence", "normalizers": [first, spaces] })
+    } else {
+        spaces
     };
     // What is no piece becomes bytes, if there are tokens for them.
     let falls_back = tokens.0.iter().any(|token| token.kind == TokenType::Byte);
@@ -69,7 +69,7 @@ fn parts(tokens: &Tokens, special: &Special, begins: bool) -> Document {
 fn refuse_long(tokens: &Tokens) -> Result<()> {
     let mut lengths = tokens.present().map(|(id, token)| (id, token.text.len()));
     lengths.find(|(_, length)| *length > LONGEST).map_or(Ok(()), |(id, length)| {
-        Err(Error::limit(format!("the token {id} has {length} bytes, which is not believed")))
+        Err(Error::limit(format!("token {id} is implausibly long: {length} bytes")))
     })
 }
 
@@ -86,8 +86,8 @@ fn take_spaces(
     for token in tokens.0.iter_mut().filter(|token| token.is_special()) {
         token.takes_spaces = !["<unk>", "<s>", "<|endoftext|>"].contains(&&*token.text);
     }
-    let what = "special tokens own the spaces after them, as those of Phi-3 do";
-    not_carried.push(format!("{what}, which the file does not say"));
+    let what = "special tokens absorb the spaces after them";
+    not_carried.push(format!("{what}: assumed, as in Phi-3"));
     Ok(())
 }
 

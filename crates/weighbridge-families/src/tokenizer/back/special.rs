@@ -53,13 +53,13 @@ impl Special {
                 (token.is_named, token.is_added) = (true, true);
             } else {
                 let text = shortened(&token.text, 40);
-                not_carried.push(format!("the {kind} token: `{text}`, id {id}, an ordinary token"));
+                not_carried.push(format!("the {kind} token: `{text}`, ID {id}, a normal token"));
             }
         }
         for kind in ELSEWHERE {
             if let Some(id) = id(metadata, tokens, kind)? {
                 let text = shortened(tokens.text(id), 40);
-                not_carried.push(format!("the {kind} token: `{text}`, id {id}"));
+                not_carried.push(format!("the {kind} token: `{text}`, ID {id}"));
             }
         }
         special.read_adds(metadata, assumed, not_carried)?;
@@ -77,8 +77,9 @@ impl Special {
             // Two texts are separated by what ends them, if nothing else does that.
             let has_token = self.id(kind).is_some() || kind == "sep" && self.id("eos").is_some();
             if flag == Some(true) && !has_token {
-                not_carried
-                    .push(format!("that the {kind} token is added to a text: the file names none"));
+                not_carried.push(format!(
+                    "adding the {kind} token to a text: the file names no such token"
+                ));
                 continue;
             }
             self.adds.extend(flag.map(|add| (kind, add)));
@@ -117,7 +118,7 @@ fn id(metadata: &Metadata<'_>, tokens: &Tokens, kind: &str) -> Result<Option<usi
     let index = usize::try_from(id).ok();
     let index = index.filter(|id| tokens.0.get(*id).is_some_and(|token| !token.is_nobody));
     index.map(Some).ok_or_else(|| {
-        let what = format!("which is none of {} tokens", tokens.0.len());
-        Error::malformed(format!("the {kind} token has the id {id}, {what}"))
+        let what = format!("but the vocabulary has {} tokens", tokens.0.len());
+        Error::malformed(format!("the {kind} token has ID {id}, {what}"))
     })
 }

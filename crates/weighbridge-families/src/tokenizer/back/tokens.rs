@@ -37,7 +37,7 @@ impl Tokens {
         let texts = needed(TOKENS, metadata.texts(TOKENS)?)?;
         if texts.len() as u64 > MOST_TOKENS {
             let count = texts.len();
-            return Err(Error::limit(format!("a vocabulary of {count} tokens is not believed")));
+            return Err(Error::limit(format!("implausible vocabulary size: {count} tokens")));
         }
         let kinds = metadata.numbers("tokenizer.ggml.token_type")?;
         let scores = metadata.scores(SCORES)?;
@@ -45,9 +45,8 @@ impl Tokens {
         as_many("scores", scores.as_deref(), texts.len())?;
         let token = |(id, text): (usize, String)| {
             let number = kinds.as_ref().and_then(|all| all.get(id)).copied().unwrap_or(1);
-            let kind = TokenType::of_number(number).ok_or_else(|| {
-                Error::malformed(format!("the token {id} has the type {number}, which is none"))
-            })?;
+            let kind = TokenType::of_number(number)
+                .ok_or_else(|| Error::malformed(format!("token {id} has unknown type {number}")))?;
             let score = scores.as_ref().and_then(|all| all.get(id)).copied().unwrap_or_default();
             Ok(Token::new(id, text, kind, score))
         };
@@ -62,14 +61,14 @@ impl Tokens {
         let mut left_out = Vec::new();
         for (id, token) in self.present() {
             if token.is_added && token.text.is_empty() {
-                return Err(Error::malformed(format!("the token {id} is added and has no text")));
+                return Err(Error::malformed(format!("added token {id} has no text")));
             }
             let Some(other) = seen.get(&*token.text) else {
                 seen.insert(&token.text, id);
                 continue;
             };
             let text = shortened(&token.text, 40);
-            let message = format!("the tokens {other} and {id} are both `{text}`");
+            let message = format!("tokens {other} and {id} are both `{text}`");
             if !token.is_added {
                 return Err(Error::unsupported(message));
             }
@@ -78,14 +77,14 @@ impl Tokens {
         let more = left_out.len().saturating_sub(SHOWN);
         for (place, (id, message)) in left_out.into_iter().enumerate() {
             if place < SHOWN {
-                not_carried.push(format!("{message}: the second is left out"));
+                not_carried.push(format!("{message}: the second is not copied"));
             }
             if let Some(token) = self.0.get_mut(id) {
                 *token = Token::new(id, format!("[PAD{id}]"), TokenType::Unused, NOBODY);
             }
         }
         if more > 0 {
-            not_carried.push(format!("{more} more tokens with the texts of others"));
+            not_carried.push(format!("{more} more duplicate tokens"));
         }
         Ok(())
     }
@@ -117,10 +116,7 @@ impl Tokens {
         let all = self.end();
         let is_own = |token: &Token| !token.is_nobody && !token.is_added;
         let is_gapless = self.0.iter().take(all).all(|token| !token.is_nobody);
-        match is_gapless {
-            true => self.0.iter().rposition(is_own).map_or(0, |last| last + 1),
-            false => all,
-        }
+        if is_gapless { self.0.iter().rposition(is_own).map_or(0, |last| last + 1) } else { all }
     }
 }
 
@@ -141,7 +137,7 @@ impl Token {
 fn as_many<T>(what: &str, list: Option<&[T]>, tokens: usize) -> Result<()> {
     match list {
         Some(list) if list.len() != tokens => {
-            Err(Error::malformed(format!("{} {what} of {tokens} tokens", list.len())))
+            Err(Error::malformed(format!("{} {what} for {tokens} tokens", list.len())))
         }
         _ => Ok(()),
     }

@@ -59,8 +59,7 @@ fn name_mask(
         let (mut text, mut kind) = (format!("[PAD{id}]"), TokenType::Unused);
         if mask == Some(id as u64) && !is_known {
             (text, kind) = (MASK.to_owned(), TokenType::Control);
-            not_carried
-                .push(format!("the text of the mask token, which is not in the file: `{MASK}`"));
+            not_carried.push(format!("the text of the mask token: `{MASK}` is assumed"));
         }
         *token = Token::new(id, text, kind, token.score);
     }
@@ -84,12 +83,13 @@ fn normalizer(metadata: &Metadata<'_>, prefix: bool, fewer_spaces: bool) -> Resu
 
 /// Words, each with a mark before it. Where spaces are made fewer, those at the ends are none.
 fn pre_tokenizer(prefix: bool, fewer_spaces: bool) -> Json {
-    match prefix && fewer_spaces {
-        true => json!({
+    if prefix && fewer_spaces {
+        json!({
             "type": "Sequence",
             "pretokenizers": [{ "type": "WhitespaceSplit" }, marks(prefix)],
-        }),
-        false => marks(prefix),
+        })
+    } else {
+        marks(prefix)
     }
 }
 

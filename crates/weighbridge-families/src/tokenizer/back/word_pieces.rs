@@ -73,10 +73,12 @@ fn lowercase(
     let has_capitals =
         |token: &Token| !token.text.starts_with('[') && token.text.chars().any(is_capital);
     let lowercase = !tokens.0.iter().filter(is_plain).any(has_capitals);
-    let taken =
-        if lowercase { "not kept, since no token has any" } else { "kept, since tokens have some" };
-    not_carried
-        .push(format!("whether capitals are kept, which the file does not say: they are {taken}"));
+    let taken = if lowercase {
+        "lowercased, since no token has capitals"
+    } else {
+        "kept, since some tokens have capitals"
+    };
+    not_carried.push(format!("whether capitals are kept: they are {taken}"));
     Ok(lowercase)
 }
 
@@ -85,7 +87,8 @@ fn lines(tokens: &Tokens, not_carried: &mut Vec<String>) -> Vec<(String, Vec<u8>
     const FILE: &str = "vocab.txt";
     let all = tokens.0.get(..tokens.end()).unwrap_or_default();
     if all.iter().any(|token| token.text.is_empty() || token.text.contains(['\n', '\r'])) {
-        not_carried.push(format!("{FILE}: a token is no line"));
+        not_carried
+            .push(format!("{FILE}: not written, since a token is empty or has a line break"));
         return Vec::new();
     }
     let text: String = all.iter().map(|token| format!("{}\n", token.text)).collect();

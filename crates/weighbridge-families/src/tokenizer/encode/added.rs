@@ -1,19 +1,19 @@
 //! Added tokens are found in the text before anything else is done with it.
 
-use super::Part;
+use super::TextPart;
 use crate::tokenizer::vocabulary::Vocabulary;
 
 /// Cuts texts at the added tokens that are looked for in normalized texts, or in those as they are.
 pub(super) fn split(
-    parts: Vec<Part>,
+    parts: Vec<TextPart>,
     vocabulary: &Vocabulary<'_>,
     normalized: bool,
     normalize: impl Fn(&str) -> String,
-) -> Option<Vec<Part>> {
+) -> Option<Vec<TextPart>> {
     let wanted = vocabulary.added.iter().filter(|token| token.normalized == normalized);
     let wanted = wanted.map(|token| (normalize(&token.content), token.id));
     let is_there = |token: &(String, u64)| {
-        parts.iter().any(|part| matches!(part, Part::Text(text) if text.contains(&token.0)))
+        parts.iter().any(|part| matches!(part, TextPart::Text(text) if text.contains(&token.0)))
     };
     let tokens: Vec<(String, u64)> =
         wanted.filter(|token| !token.0.is_empty()).filter(is_there).collect();
@@ -29,8 +29,8 @@ pub(super) fn split(
 }
 
 /// Finds the first token of a text, of several the longest, and so on behind it.
-fn cut(part: Part, tokens: &[(String, u64)]) -> Vec<Part> {
-    let Part::Text(text) = part else { return vec![part] };
+fn cut(part: TextPart, tokens: &[(String, u64)]) -> Vec<TextPart> {
+    let TextPart::Text(text) = part else { return vec![part] };
     let (mut found, mut rest) = (Vec::new(), &*text);
     loop {
         let first = tokens
@@ -39,13 +39,13 @@ fn cut(part: Part, tokens: &[(String, u64)]) -> Vec<Part> {
             .min_by_key(|(at, length, _)| (*at, std::cmp::Reverse(*length)));
         let Some((at, length, id)) = first else { break };
         if at > 0 {
-            found.push(Part::Text(rest[..at].to_owned()));
+            found.push(TextPart::Text(rest[..at].to_owned()));
         }
-        found.push(Part::Token(id));
+        found.push(TextPart::Token(id));
         rest = &rest[at + length..];
     }
     if !rest.is_empty() {
-        found.push(Part::Text(rest.to_owned()));
+        found.push(TextPart::Text(rest.to_owned()));
     }
     found
 }
@@ -57,9 +57,10 @@ mod tests {
     #[test]
     fn the_longest_of_the_first_is_taken() {
         let tokens = [("a".to_owned(), 1), ("ab".to_owned(), 2), ("c".to_owned(), 3)];
-        let text = |text: &str| Part::Text(text.to_owned());
+        let text = |text: &str| TextPart::Text(text.to_owned());
         let found = cut(text("xabcxa"), &tokens);
-        let expected = [text("x"), Part::Token(2), Part::Token(3), text("x"), Part::Token(1)];
+        let expected =
+            [text("x"), TextPart::Token(2), TextPart::Token(3), text("x"), TextPart::Token(1)];
         assert_eq!(found, expected);
     }
 }

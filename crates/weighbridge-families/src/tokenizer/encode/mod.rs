@@ -25,13 +25,13 @@ const TEXT: [&str; 5] = [
 
 /// A part of the text on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TextPart {
     Text(String),
     /// An added token, which nothing cuts.
     Token(u64),
 }
 
-impl Part {
+impl TextPart {
     fn changed(self, change: impl Fn(&str) -> String) -> Self {
         match self {
             Self::Text(text) => Self::Text(change(&text)),
@@ -46,7 +46,7 @@ type Normalize = Box<dyn Fn(&str) -> String>;
 /// The ids of the text, with those that are put around it; none where some step is not known.
 pub(super) fn ids(vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
     let tokenizer = vocabulary.tokenizer;
-    let raw = vec![Part::Text(TEXT.concat())];
+    let raw = vec![TextPart::Text(TEXT.concat())];
     let parts = added::split(raw, vocabulary, false, str::to_owned)?;
     let normalize = steps::normalizer(&tokenizer["normalizer"])?;
     let texts = parts.into_iter().map(|part| part.changed(&normalize)).collect();

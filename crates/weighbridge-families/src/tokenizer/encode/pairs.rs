@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value as Json;
 
-use super::Part;
+use super::TextPart;
 use crate::tokenizer::vocabulary::Vocabulary;
 
 /// Merges make no longer texts than this from parts of the text.
@@ -18,7 +18,7 @@ struct Pairs<'a> {
     falls_back: bool,
 }
 
-pub(super) fn ids(parts: &[Part], vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
+pub(super) fn ids(parts: &[TextPart], vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
     let model = &vocabulary.tokenizer["model"];
     let is_plain = |key: &str| model[key].as_str().is_none_or(str::is_empty);
     if !is_plain("continuing_subword_prefix") || !is_plain("end_of_word_suffix") {
@@ -30,15 +30,15 @@ pub(super) fn ids(parts: &[Part], vocabulary: &Vocabulary<'_>) -> Option<Vec<u64
     let mut ids = Vec::new();
     for part in parts {
         match part {
-            Part::Token(id) => ids.push(*id),
-            Part::Text(text) => pairs.merge(text, &mut ids)?,
+            TextPart::Token(id) => ids.push(*id),
+            TextPart::Text(text) => pairs.merge(text, &mut ids)?,
         }
     }
     Some(ids)
 }
 
 /// Only merges are kept whose result is in the text: a vocabulary has hundreds of thousands.
-fn ranks<'a>(parts: &[Part], model: &'a Json) -> Option<HashMap<(&'a str, &'a str), usize>> {
+fn ranks<'a>(parts: &[TextPart], model: &'a Json) -> Option<HashMap<(&'a str, &'a str), usize>> {
     let needed = inside(parts);
     let (mut ranks, mut joined) = (HashMap::new(), String::new());
     for (rank, merge) in model["merges"].as_array()?.iter().enumerate() {
@@ -56,10 +56,10 @@ fn ranks<'a>(parts: &[Part], model: &'a Json) -> Option<HashMap<(&'a str, &'a st
 }
 
 /// All texts inside of the parts.
-fn inside(parts: &[Part]) -> HashSet<&str> {
+fn inside(parts: &[TextPart]) -> HashSet<&str> {
     let mut found = HashSet::new();
     for part in parts {
-        let Part::Text(text) = part else { continue };
+        let TextPart::Text(text) = part else { continue };
         let borders: Vec<usize> =
             text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         for (start, &from) in borders.iter().enumerate() {

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::pattern::Pattern;
 use super::words;
-use super::{Normalize, Part, bytes};
+use super::{Normalize, TextPart, bytes};
 
 /// What a normalizer does to the text, in which every letter is composed and decomposed alike.
 pub(super) fn normalizer(normalizer: &Json) -> Option<Normalize> {
@@ -29,7 +29,7 @@ pub(super) fn normalizer(normalizer: &Json) -> Option<Normalize> {
 }
 
 /// The parts in which no merge crosses a border.
-pub(super) fn pre_tokenize(parts: Vec<Part>, step: &Json) -> Option<Vec<Part>> {
+pub(super) fn pre_tokenize(parts: Vec<TextPart>, step: &Json) -> Option<Vec<TextPart>> {
     let isolated = |pattern: &str| cut(&parts, pattern, Keep::All);
     match step["type"].as_str() {
         None if step.is_null() => Some(parts),
@@ -43,14 +43,13 @@ pub(super) fn pre_tokenize(parts: Vec<Part>, step: &Json) -> Option<Vec<Part>> {
             _ => None,
         },
         Some("ByteLevel") => {
-            let parts = match step["add_prefix_space"] == true {
-                true => parts.into_iter().map(|part| part.changed(after_a_space)).collect(),
-                false => parts,
+            let parts = if step["add_prefix_space"] == true {
+                parts.into_iter().map(|part| part.changed(after_a_space)).collect()
+            } else {
+                parts
             };
-            let words = match step["use_regex"] == false {
-                true => parts,
-                false => cut(&parts, GPT2, Keep::All)?,
-            };
+            let words =
+                if step["use_regex"] == false { parts } else { cut(&parts, GPT2, Keep::All)? };
             let spelled = |text: &str| bytes::of_bytes(text.as_bytes());
             Some(words.into_iter().map(|part| part.changed(spelled)).collect())
         }
@@ -65,7 +64,7 @@ pub(super) fn pre_tokenize(parts: Vec<Part>, step: &Json) -> Option<Vec<Part>> {
 const PUNCTUATION: &str = r"[\p{P}!-/:-@\[-`{-~]";
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
-fn split(parts: &[Part], step: &Json) -> Option<Vec<Part>> {
+fn split(parts: &[TextPart], step: &Json) -> Option<Vec<TextPart>> {
     let keep = match (step["behavior"].as_str()?, step["invert"] == true) {
         ("Isolated", _) => Keep::All,
         ("Removed", true) => Keep::Matches,
@@ -90,11 +89,11 @@ enum Keep {
     NothingThere,
 }
 
-fn cut(parts: &[Part], pattern: &str, keep: Keep) -> Option<Vec<Part>> {
+fn cut(parts: &[TextPart], pattern: &str, keep: Keep) -> Option<Vec<TextPart>> {
     let pattern = Pattern::new(pattern)?;
     let mut found = Vec::new();
     for part in parts {
-        let Part::Text(text) = part else {
+        let TextPart::Text(text) = part else {
             found.push(part.clone());
             continue;
         };
@@ -107,11 +106,11 @@ fn cut(parts: &[Part], pattern: &str, keep: Keep) -> Option<Vec<Part>> {
             let (gap, matched) = (&text[at..one.start], &text[one.clone()]);
             let kept = [(gap, keep != Keep::Matches), (matched, keep != Keep::Gaps)];
             let kept = kept.into_iter().filter(|(text, keep)| *keep && !text.is_empty());
-            found.extend(kept.map(|(text, _)| Part::Text(text.to_owned())));
+            found.extend(kept.map(|(text, _)| TextPart::Text(text.to_owned())));
             at = one.end;
         }
         if at < text.len() && keep != Keep::Matches {
-            found.push(Part::Text(text[at..].to_owned()));
+            found.push(TextPart::Text(text[at..].to_owned()));
         }
     }
     Some(found)
@@ -129,10 +128,10 @@ mod tests {
     use super::*;
 
     fn texts(step: &Json, text: &str) -> Option<Vec<String>> {
-        let found = pre_tokenize(vec![Part::Text(text.to_owned())], step)?;
-        let text = |part: Part| match part {
-            Part::Text(text) => text,
-            Part::Token(id) => panic!("{id}"),
+        let found = pre_tokenize(vec![TextPart::Text(text.to_owned())], step)?;
+        let text = |part: TextPart| match part {
+            TextPart::Text(text) => text,
+            TextPart::Token(id) => panic!("{id}"),
         };
         Some(found.into_iter().map(text).collect())
     }

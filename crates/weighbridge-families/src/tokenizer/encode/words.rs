@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::Value as Json;
 
-use super::{Normalize, Part};
+use super::{Normalize, TextPart};
 use crate::tokenizer::vocabulary::Vocabulary;
 
 /// BERT's own normalizer, for a text in which no letter has an accent that is part of it.
@@ -30,7 +30,7 @@ pub(super) fn normalizer(step: &Json) -> Option<Normalize> {
     }))
 }
 
-pub(super) fn ids(parts: &[Part], vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
+pub(super) fn ids(parts: &[TextPart], vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
     let model = &vocabulary.tokenizer["model"];
     let unknown = *vocabulary.base.get(model["unk_token"].as_str().unwrap_or("[UNK]"))?;
     let prefix = model["continuing_subword_prefix"].as_str().unwrap_or("##");
@@ -38,9 +38,9 @@ pub(super) fn ids(parts: &[Part], vocabulary: &Vocabulary<'_>) -> Option<Vec<u64
     let mut ids = Vec::new();
     for part in parts {
         match part {
-            Part::Token(id) => ids.push(*id),
-            Part::Text(word) if word.chars().count() as u64 > longest => ids.push(unknown),
-            Part::Text(word) => {
+            TextPart::Token(id) => ids.push(*id),
+            TextPart::Text(word) if word.chars().count() as u64 > longest => ids.push(unknown),
+            TextPart::Text(word) => {
                 ids.extend(pieces(word, prefix, vocabulary).unwrap_or(vec![unknown]));
             }
         }

@@ -37,7 +37,7 @@ fn agreed(by_structure: Result<String>, known: Option<&'static str>) -> Result<S
     match (by_structure, known) {
         (Ok(name), Some(known)) if !known::alike(&name, known) => {
             let message =
-                format!("its vocabulary is that of `{known}`, but it cuts texts as `{name}` does");
+                format!("the vocabulary matches `{known}`, but the pre-tokenizer matches `{name}`");
             Err(Error::unsupported(message).remedy(Remedy::StatePreTokenizer))
         }
         (_, Some(known)) => Ok(known.to_owned()),
@@ -92,8 +92,8 @@ fn unknown(normalizer: &[String], steps: &[String]) -> Error {
         let parts: Vec<String> = parts.collect();
         if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
     };
-    let does = format!("normalizing {}, splitting {}", shown(normalizer), shown(steps));
-    let message = format!("no known pre-tokenizer does this: {does}");
+    let does = format!("normalizes {}, splits {}", shown(normalizer), shown(steps));
+    let message = format!("unknown pre-tokenizer: {does}");
     Error::unsupported(message).remedy(Remedy::StatePreTokenizer)
 }
 
@@ -119,7 +119,7 @@ mod tests {
         let error = named(&tokenizer, &json!({})).unwrap_err();
         assert_eq!(
             error.message(),
-            "no known pre-tokenizer does this: normalizing `NFKC`, splitting `split x\\r+`"
+            "unknown pre-tokenizer: normalizes `NFKC`, splits `split x\\r+`"
         );
         assert_eq!(error.remedies(), [Remedy::StatePreTokenizer]);
     }
@@ -134,7 +134,7 @@ mod tests {
         let error = agreed(ours("qwen35"), Some("qwen2")).unwrap_err();
         assert_eq!(
             error.message(),
-            "its vocabulary is that of `qwen2`, but it cuts texts as `qwen35` does"
+            "the vocabulary matches `qwen2`, but the pre-tokenizer matches `qwen35`"
         );
         assert_eq!(error.remedies(), [Remedy::StatePreTokenizer]);
     }

@@ -31,7 +31,7 @@ fn normalizing(step: &Json) -> String {
     match step["type"].as_str() {
         Some("Replace") => format!("replace {} {}", pattern(step), step["content"]),
         Some(name) => name.to_owned(),
-        None => "something without a type".to_owned(),
+        None => "a step without a type".to_owned(),
     }
 }
 
@@ -49,7 +49,7 @@ fn splitting(step: &Json) -> String {
             format!("bytes{words}{prefix}")
         }
         Some(name) => name.to_owned(),
-        None => "something without a type".to_owned(),
+        None => "a step without a type".to_owned(),
     }
 }
 

@@ -21,9 +21,10 @@ impl Four {
     #[target_feature(enable = "avx2,f16c,fma")]
     pub(super) fn new<T: Number>([a, b, c, d]: [f32; 4]) -> Self {
         let lanes = _mm256_setr_ps(a, b, c, d, a, b, c, d);
-        match is_16_bit::<T>() {
-            true => Self::Table(Table16::new::<T>(lanes, lanes)),
-            false => Self::Lanes(lanes),
+        if is_16_bit::<T>() {
+            Self::Table(Table16::new::<T>(lanes, lanes))
+        } else {
+            Self::Lanes(lanes)
         }
     }
 

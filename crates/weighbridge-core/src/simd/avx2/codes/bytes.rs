@@ -6,7 +6,7 @@ use super::combined;
 use crate::simd::Number;
 use crate::simd::avx2;
 use crate::simd::avx2::lanes::store_woven16;
-use crate::simd::codes::{Arithmetic, Factor, Kind, Rule};
+use crate::simd::codes::{Arithmetic, CodeKind, Factor, Rule};
 
 /// How many times too small [`e4m3_apart`]'s numbers are.
 const POWER: f32 = 256.0;
@@ -45,7 +45,7 @@ pub(super) unsafe fn e4m3_group<T: Number>(scale: f32, at: *const u8, out: &mut 
 /// As many bytes as `out` has elements may be read from `at`. The CPU has AVX2, F16C and FMA.
 #[inline(always)]
 pub(super) unsafe fn bytes16<T: Number>(
-    kind: Kind,
+    kind: CodeKind,
     rule: Rule<'_>,
     factor: Factor,
     at: *const u8,
@@ -53,20 +53,20 @@ pub(super) unsafe fn bytes16<T: Number>(
 ) -> usize {
     let mut done = 0;
     let (power, factor) = match kind {
-        Kind::E4m3 => e4m3_factor(rule.arithmetic, factor),
+        CodeKind::E4m3 => e4m3_factor(rule.arithmetic, factor),
         _ => (None, factor),
     };
     // SAFETY: as many bytes as elements are read; the caller provides them.
     unsafe {
         while done + 16 <= out.len() {
             let bytes = _mm_loadu_si128(at.add(done).cast());
-            if kind == Kind::E4m3 && _mm_movemask_epi8(e4m3_nans(bytes)) != 0 {
+            if kind == CodeKind::E4m3 && _mm_movemask_epi8(e4m3_nans(bytes)) != 0 {
                 break;
             }
             let [mut even, mut odd] = match kind {
-                Kind::Signed => avx2::apart(_mm256_cvtepi8_epi16(bytes)),
-                Kind::Unsigned => avx2::apart(_mm256_cvtepu8_epi16(bytes)),
-                Kind::E5m2 => e5m2_apart(bytes),
+                CodeKind::Signed => avx2::apart(_mm256_cvtepi8_epi16(bytes)),
+                CodeKind::Unsigned => avx2::apart(_mm256_cvtepu8_epi16(bytes)),
+                CodeKind::E5m2 => e5m2_apart(bytes),
                 _ => e4m3_apart(bytes),
             };
             if let Some(power) = power {
@@ -87,9 +87,10 @@ pub(super) unsafe fn bytes16<T: Number>(
 #[inline(always)]
 fn e4m3_factor(arithmetic: Arithmetic, factor: Factor) -> (Option<f32>, Factor) {
     let scale = factor.scale * POWER;
-    match arithmetic == Arithmetic::Times && scale.is_finite() {
-        true => (None, Factor { scale, ..factor }),
-        false => (Some(POWER), factor),
+    if arithmetic == Arithmetic::Times && scale.is_finite() {
+        (None, Factor { scale, ..factor })
+    } else {
+        (Some(POWER), factor)
     }
 }
 

@@ -16,7 +16,7 @@ use nibbles::{finished, nibbles, nibbles_in_table, small_groups};
 use crate::simd::Number;
 use crate::simd::avx2::Table16;
 use crate::simd::avx2::lanes::{is_16_bit, step8};
-use crate::simd::codes::{Arithmetic, Factor, Kind, Packing, Rule, Run, Segment};
+use crate::simd::codes::{Arithmetic, CodeKind, Factor, Packing, Rule, Run, Segment};
 
 /// Decodes the front of a segment and returns how many elements it decoded.
 #[inline]
@@ -27,7 +27,7 @@ pub(super) fn segment<T: Number>(rule: Rule<'_>, segment: Segment<'_>, out: &mut
     // those, and writes that many elements.
     unsafe {
         match rule.codes.kind {
-            Kind::Sixteen if segment.start.is_multiple_of(2) && count >= 16 => {
+            CodeKind::Sixteen if segment.start.is_multiple_of(2) && count >= 16 => {
                 assert!(segment.start / 2 + count / 2 <= bytes.len());
                 let at = bytes.as_ptr().add(segment.start / 2);
                 let values = finished::<T>(rule, segment.factor);
@@ -36,7 +36,7 @@ pub(super) fn segment<T: Number>(rule: Rule<'_>, segment: Segment<'_>, out: &mut
                     _ => nibbles::<T, false>(at, values, out),
                 }
             }
-            Kind::Sixteen | Kind::Other => 0,
+            CodeKind::Sixteen | CodeKind::Other => 0,
             kind => {
                 assert!(segment.start + count <= bytes.len());
                 bytes16(kind, rule, segment.factor, bytes.as_ptr().add(segment.start), out)
@@ -57,7 +57,7 @@ pub(super) fn groups<T: Number>(rule: Rule<'_>, run: &Run<'_>, out: &mut [T]) ->
     // SAFETY: the bytes hold `count` codes from the start of the run.
     unsafe {
         match rule.codes.kind {
-            Kind::Sixteen if run.start.is_multiple_of(2) => {
+            CodeKind::Sixteen if run.start.is_multiple_of(2) => {
                 assert!(run.start / 2 + count / 2 <= run.codes.len());
                 let at = run.codes.as_ptr().add(run.start / 2);
                 match rule.codes.packing {
@@ -66,16 +66,16 @@ pub(super) fn groups<T: Number>(rule: Rule<'_>, run: &Run<'_>, out: &mut [T]) ->
                 }
                 count
             }
-            Kind::Sixteen | Kind::Other => 0,
+            CodeKind::Sixteen | CodeKind::Other => 0,
             kind => {
                 assert!(run.start + count <= run.codes.len());
                 let at = run.codes.as_ptr().add(run.start);
                 // One loop for each kind.
                 match kind {
-                    Kind::Signed => groups.of_kind(Kind::Signed, at),
-                    Kind::Unsigned => groups.of_kind(Kind::Unsigned, at),
-                    Kind::E5m2 => groups.of_kind(Kind::E5m2, at),
-                    _ => groups.of_kind(Kind::E4m3, at),
+                    CodeKind::Signed => groups.of_kind(CodeKind::Signed, at),
+                    CodeKind::Unsigned => groups.of_kind(CodeKind::Unsigned, at),
+                    CodeKind::E5m2 => groups.of_kind(CodeKind::E5m2, at),
+                    _ => groups.of_kind(CodeKind::E4m3, at),
                 }
             }
         }
@@ -135,11 +135,12 @@ impl<T: Number> Groups<'_, T> {
     ///
     /// As many bytes as `out` has elements may be read from `at`. The CPU has AVX2, F16C and FMA.
     #[inline(always)]
-    unsafe fn of_kind(self, kind: Kind, at: *const u8) -> usize {
+    unsafe fn of_kind(self, kind: CodeKind, at: *const u8) -> usize {
         let Self { rule, run, out } = self;
         let count = out.len();
         let groups = run.factors.iter().zip(out.chunks_exact_mut(run.group)).enumerate();
-        if kind == Kind::E4m3 && rule.arithmetic == Arithmetic::Times && have_room(run.factors) {
+        if kind == CodeKind::E4m3 && rule.arithmetic == Arithmetic::Times && have_room(run.factors)
+        {
             for (index, (factor, out)) in groups {
                 // SAFETY: as many bytes as elements are read; the caller provides them.
                 let is_done = unsafe { e4m3_group(factor.scale, at.add(index * run.group), out) };

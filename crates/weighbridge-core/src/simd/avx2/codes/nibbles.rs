@@ -67,12 +67,11 @@ pub(super) unsafe fn nibbles<T: Number, const LOW_FIRST: bool>(
 ) -> usize {
     // SAFETY: the caller's promise is passed on.
     unsafe {
-        match is_16_bit::<T>() {
-            true => {
-                let table = Table16::new::<T>(values[0], values[1]);
-                nibbles_in_table::<T, LOW_FIRST>(at, table, out)
-            }
-            false => nibbles_in_lanes::<T, LOW_FIRST>(at, values, out),
+        if is_16_bit::<T>() {
+            let table = Table16::new::<T>(values[0], values[1]);
+            nibbles_in_table::<T, LOW_FIRST>(at, table, out)
+        } else {
+            nibbles_in_lanes::<T, LOW_FIRST>(at, values, out)
         }
     }
 }

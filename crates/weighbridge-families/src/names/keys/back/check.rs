@@ -29,7 +29,7 @@ pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
     if other != architecture {
         let architecture = escaped(&architecture);
         return Err(differs(&format!(
-            "a model of the architecture `{other}`, the file one of `{architecture}`"
+            "the architecture is `{other}` in the config, `{architecture}` in the file"
         )));
     }
     let prefix = format!("{architecture}.");
@@ -38,10 +38,12 @@ pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
         match (own, find(key)) {
             (Some(own), Some(value)) if !is_same(&own, value) => {
                 let (own, value) = (shown_value(&own), shown_value(value));
-                return Err(differs(&format!("`{shown}` {value}, the file {own}")));
+                return Err(differs(&format!(
+                    "`{shown}` is {value} in the config, {own} in the file"
+                )));
             }
             (Some(own), None) if is_made && !is_implied(&key[prefix.len()..], &own, config) => {
-                let message = format!("what its metadata `{shown}` is in a config is not known");
+                let message = format!("metadata `{shown}` has no known config equivalent");
                 return Err(Error::unsupported(message)
                     .remedy(Remedy::StateBase)
                     .remedy(Remedy::KeepNames));
@@ -54,7 +56,7 @@ pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
 }
 
 fn differs(what: &str) -> Error {
-    Error::malformed(format!("the config says {what}"))
+    Error::malformed(format!("config and file disagree: {what}"))
 }
 
 fn shown_value(value: &Value) -> String {
@@ -97,7 +99,7 @@ fn check_computed(config: &Json, told: &Told<'_>) -> Result<()> {
         let bits =
             |numbers: &Vec<f32>| -> Vec<u32> { numbers.iter().map(|n| n.to_bits()).collect() };
         if made.map(bits) != (told.numbers)(name)?.as_ref().map(bits) {
-            let message = "the config gives other rotary factors than the file has";
+            let message = "the rotary factors of the config differ from those in the file";
             return Err(Error::malformed(message).in_tensor(name));
         }
     }
@@ -129,8 +131,9 @@ fn check_shapes(settings: &Settings, told: &Told<'_>) -> Result<()> {
             let differs =
                 shape.iter().zip(expected).find(|(side, other)| other.is_some_and(|o| o != **side));
             if let Some((side, Some(other))) = differs {
-                let message =
-                    format!("its shape is {shape:?}; by the config {side} would be {other}");
+                let message = format!(
+                    "shape is {shape:?}, but the config requires {other} instead of {side}"
+                );
                 return Err(Error::malformed(message).in_tensor(&name));
             }
         }

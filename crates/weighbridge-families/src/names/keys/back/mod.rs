@@ -11,7 +11,7 @@ use super::general::SAMPLING;
 use crate::error::{Error, Remedy, Result};
 pub use crate::families::Told;
 use crate::families::{
-    Back, Config, Defaults, Entry, FAMILIES, Family, Get, as_json, in_any_layer, in_first_layer,
+    Back, Config, Defaults, FAMILIES, Family, Get, KeyRow, as_json, in_any_layer, in_first_layer,
 };
 use crate::text::escaped;
 
@@ -22,18 +22,18 @@ mod rope;
 pub use check::check;
 pub use pooling::{pooling, steps};
 
-/// What a repository says about its model, beside the tokenizer.
+/// The config of a model, without its tokenizer.
 pub struct Described {
     /// config.json.
     pub config: Json,
-    /// What the file does not tell.
+    /// Settings that the file does not store.
     pub not_carried: Vec<String>,
 }
 
 /// Keys of configs that no file tells, whatever the family.
 const UNTOLD: &[&str] = &["hidden_act", "initializer_range", "attention_dropout"];
 
-/// Makes the config of a model. `dtype` is the type of its numbers, as configs name it.
+/// Derives the config of a model. `dtype` is the type of its values, as configs name it.
 pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     let (family, back) = family_of(told)?;
     let class = family.defaults.as_ref().ok_or_else(|| not_known(family.architecture))?;
@@ -41,7 +41,7 @@ pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     config.insert("architectures".into(), json!([family.classes[0]]));
     config.insert("model_type".into(), family.types[0].into());
     config.insert("torch_dtype".into(), dtype.into());
-    let rows: Vec<&Entry> =
+    let rows: Vec<&KeyRow> =
         family.early.iter().chain(family.keys.iter().copied().flatten()).collect();
     for (at, row) in rows.iter().enumerate() {
         // Of entries that are set again, the last one counts.
@@ -69,12 +69,12 @@ pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     Ok(described)
 }
 
-/// An error if it is not known what config such a model has.
+/// Returns an error if the config of such a model is unknown.
 pub fn refuse_unknown(told: &Told<'_>) -> Result<()> {
     family_of(told).map(drop)
 }
 
-/// generation_config.json, from the ids of tokens and what the file says of sampling.
+/// Derives generation_config.json from token IDs and sampling metadata.
 pub fn generation(told: &Told<'_>) -> Json {
     let mut all = Config::new();
     set_tokens(&mut all, told);
@@ -99,8 +99,7 @@ pub fn generation(told: &Told<'_>) -> Json {
 
 fn not_known(architecture: &str) -> Error {
     let architecture = escaped(architecture);
-    let message =
-        format!("what config a model of the architecture `{architecture}` has is not known");
+    let message = format!("no known config for architecture `{architecture}`");
     Error::unsupported(message).remedy(Remedy::KeepNames)
 }
 
@@ -129,7 +128,7 @@ fn own_name(keys: &'static [&'static str], class: &Defaults) -> &'static str {
 /// Sets what a row of the table says.
 fn set_row(
     config: &mut Config,
-    &(key, _, get): &Entry,
+    &(key, _, get): &KeyRow,
     told: &Told<'_>,
     class: &Defaults,
     back: &Back,
@@ -146,14 +145,14 @@ fn set_row(
     };
     let value = as_json(&value).ok_or_else(|| {
         let key = format!("{}.{key}", told.architecture());
-        let message = format!("its metadata `{}` is not one number or text", escaped(&key));
+        let message = format!("metadata `{}` is not a single number or string", escaped(&key));
         Error::unsupported(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames)
     })?;
     // Zero stands for none.
     let value = if name == "sliding_window" && value == 0 { Json::Null } else { value };
     match config.insert(name.to_owned(), value.clone()) {
         Some(other) if other != value => Err(Error::malformed(format!(
-            "its metadata gives two values of {name}: {other} and {value}"
+            "the metadata gives two values for {name}: {other} and {value}"
         ))),
         _ => Ok(()),
     }
@@ -171,7 +170,9 @@ fn set_heads(config: &mut Config, told: &Told<'_>) -> Result<()> {
         return Ok(());
     }
     let Some(width) = rows.checked_div(heads).filter(|width| width * heads == rows) else {
-        let error = Error::malformed(format!("{heads} heads do not fit"));
+        let error = Error::malformed(format!(
+            "row count is not a multiple of the number of heads ({heads})"
+        ));
         return Err(error.in_tensor("blk.0.attn_q.weight"));
     };
     if rows != hidden {
@@ -189,8 +190,7 @@ fn set_flags(config: &mut Config, family: &Family, back: &Back, told: &Told<'_>)
         let is_set = count == tensors.len();
         if count > 0 && !is_set {
             let class = family.classes[0];
-            let message =
-                format!("it has some of {list}, but not all, and {class} has all or none");
+            let message = format!("the file has only some of {list}; {class} needs all or none");
             return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
         }
         if !key.is_empty() {
@@ -211,7 +211,7 @@ fn set_flags(config: &mut Config, family: &Family, back: &Back, told: &Told<'_>)
     Ok(())
 }
 
-/// What the tensors of a file tell by being there, as its class calls it.
+/// Returns the config flags that the presence of tensors implies, under the class's names.
 pub fn flags(told: &Told<'_>) -> Result<Vec<(String, bool)>> {
     let mut config = Config::new();
     let (family, back) = family_of(told)?;
@@ -234,7 +234,7 @@ fn refuse_gaps(config: &Config, class: &Defaults) -> Result<()> {
     let sizes = class.names.into_iter().zip(class.sizes).filter(|(_, size)| *size > 0);
     let mut needed = sizes.map(|(key, _)| key).chain([class.epsilon.0]).chain(more);
     needed.find(|key| !config.contains_key(*key)).map_or(Ok(()), |key| {
-        let message = format!("its metadata does not tell {key} of the config");
+        let message = format!("the metadata does not state {key}, which the config needs");
         Err(Error::malformed(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames))
     })
 }

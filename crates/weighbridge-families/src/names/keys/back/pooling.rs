@@ -10,7 +10,7 @@ pub fn pooling(told: &Told<'_>) -> Result<Option<Json>> {
     let stated = told.own("pooling_type").map(|value| value.as_u64());
     let Some(number) = stated.filter(|number| *number != Some(0)) else { return Ok(None) };
     let Some((_, flag, _)) = POOLINGS.iter().find(|(known, ..)| number == Some(*known)) else {
-        let message = "how its vectors are pooled (pooling_type) is not known";
+        let message = "unknown pooling method (pooling_type)";
         return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
     };
     let width = told.shape_of("token_embd.weight").and_then(|shape| shape.last().copied());

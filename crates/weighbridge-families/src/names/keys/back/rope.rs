@@ -43,7 +43,7 @@ pub(super) fn set(
     if let Some(scaling) = llama3(config, told)?.or(long(told)?)
         && config.insert("rope_scaling".into(), scaling).is_some()
     {
-        let message = "its rotary positions are scaled in two ways, by metadata and by a tensor";
+        let message = "two conflicting rotary scalings: one in the metadata, one in a tensor";
         return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
     }
     Ok(())
@@ -77,7 +77,7 @@ fn scaling(family: &Family, told: &Told<'_>) -> Result<Option<Map<String, Json>>
             }
         }
         other => {
-            let message = format!("rotary positions scaled by `{}` are not known", escaped(other));
+            let message = format!("unknown rotary scaling type `{}`", escaped(other));
             return Err(Error::unsupported(message).remedy(Remedy::StateBase));
         }
     }
@@ -94,7 +94,7 @@ fn llama3(config: &Config, told: &Told<'_>) -> Result<Option<Json>> {
     let found = Some(&divisors).filter(|divisors| divisors.len() <= MOST);
     let found = found.and_then(|divisors| parameters(divisors, base));
     let Some(found) = found else {
-        let message = "no parameters of Llama 3's rotary scaling give these numbers";
+        let message = "the values match no known parameters of Llama 3's rotary scaling";
         return Err(Error::unsupported(message)
             .in_tensor(TENSOR)
             .remedy(Remedy::StateBase)
