@@ -26,8 +26,11 @@ pub enum Metric {
     InfB,
 }
 
+/// Reads a figure of a pair.
+type FigureOf = fn(&DiffTensor) -> Option<f64>;
+
 /// Every metric with its name.
-const METRICS: [(Metric, &str, fn(&DiffTensor) -> Option<f64>); 11] = [
+const METRICS: [(Metric, &str, FigureOf); 11] = [
     (Metric::Cosine, "cosine", |tensor| tensor.cosine),
     (Metric::MaxAbs, "max_abs", |tensor| tensor.max_abs),
     (Metric::MeanAbs, "mean_abs", |tensor| tensor.mean_abs),
@@ -118,8 +121,11 @@ struct Condition {
     bound: f64,
 }
 
+/// Whether a value and a bound stand as a sign says.
+type Holds = fn(&f64, &f64) -> bool;
+
 /// The signs of conditions, and whether one holds; those that begin with another come first.
-const SIGNS: [(&str, fn(&f64, &f64) -> bool); 4] =
+const SIGNS: [(&str, Holds); 4] =
     [("<=", f64::le), (">=", f64::ge), ("<", f64::lt), (">", f64::gt)];
 
 /// Which values count as a difference: those for which any condition holds, such as
