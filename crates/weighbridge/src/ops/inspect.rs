@@ -6,17 +6,14 @@ use std::sync::LazyLock;
 use serde_json::Value as Json;
 
 use crate::blocks::Block;
-use crate::catalog::{ArrayRef, Finding, TensorInfo, Value, element_count};
+use crate::catalog::{Finding, TensorInfo, Value, element_count};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
 use crate::ops::reports::reports;
 use crate::ops::{adapter, identity};
-use crate::pipeline::{OutputType, kept_names};
+use crate::pipeline::{OutputType, is_short, kept_names};
 use crate::source::Source;
-
-/// Metadata arrays up to this length are always shown in full.
-const SHORT_ARRAY: u64 = 64;
 
 /// What a report contains beyond the summary, and for which weights.
 ///
@@ -325,10 +322,6 @@ fn metadata_of(model: &Model, options: &InspectOptions) -> Result<serde_json::Ma
         all.insert(key.to_owned(), json);
     }
     Ok(all)
-}
-
-fn is_short(array: &ArrayRef) -> bool {
-    array.len <= SHORT_ARRAY && !array.element.starts_with("array")
 }
 
 fn json_list(values: &[Value]) -> Json {

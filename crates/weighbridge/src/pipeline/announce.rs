@@ -21,7 +21,6 @@ pub struct Group(u64);
 
 impl Group {
     /// What is read after all that was announced before.
-    #[must_use]
     pub fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -64,7 +63,6 @@ pub fn announce_range(source: &Source, tensor: &TensorInfo, range: Range<u64>, g
 
 /// Bytes of a weight that have to be held all at once while it is read over a network, because every
 /// row of it needs some of all of them.
-#[must_use]
 pub fn held_at_once(weight: &Weight) -> u64 {
     let parts = parts_of(weight);
     let scattered = parts.iter().filter(|part| part.reading == Reading::Scattered);
@@ -72,13 +70,11 @@ pub fn held_at_once(weight: &Weight) -> u64 {
 }
 
 /// The same of a stored tensor that is not decoded.
-#[must_use]
 pub fn held_as_stored(source: &Source, tensor: &TensorInfo) -> u64 {
     if source.input().has_latency() && is_scattered(tensor) { tensor.held_bytes() } else { 0 }
 }
 
 /// The same of what a job reads.
-#[must_use]
 pub fn held_by_job(job: &Job) -> u64 {
     job.origin.ask(held_at_once, held_as_stored)
 }

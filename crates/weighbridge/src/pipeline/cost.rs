@@ -62,14 +62,12 @@ impl Cost {
     }
 
     /// The signal-to-noise ratio in decibels; `None` if nothing was lost or there is no signal.
-    #[must_use]
     pub fn snr_db(&self) -> Option<f64> {
         let is_lossy = self.squared_errors > 0.0 && self.squares > 0.0;
         is_lossy.then(|| 10.0 * (self.squares / self.squared_errors).log10())
     }
 
     /// The norm of the errors over the norm of the numbers.
-    #[must_use]
     pub fn relative(&self) -> Option<f64> {
         (self.squares > 0.0).then(|| (self.squared_errors / self.squares).sqrt())
     }

@@ -29,7 +29,6 @@ pub struct Encoding {
 
 impl Encoding {
     /// How many elements must be encoded together.
-    #[must_use]
     pub fn unit(&self) -> u64 {
         let of = |tensor: &EncodedTensor| match tensor.groups {
             Groups::Of { elements, .. } => elements,
@@ -39,7 +38,6 @@ impl Encoding {
     }
 
     /// Bytes of all tensors that some elements make.
-    #[must_use]
     pub fn bytes_of(&self, elements: &Range<u64>) -> u64 {
         let of = |tensor: &EncodedTensor| tensor.groups.bytes_of(elements, tensor.bytes);
         self.tensors.iter().map(of).map(|range| range.end - range.start).sum()

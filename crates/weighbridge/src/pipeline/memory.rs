@@ -57,7 +57,6 @@ pub struct MemoryBudget {
 
 impl MemoryBudget {
     /// A number of workers, and the most bytes for all of them.
-    #[must_use]
     pub fn new(workers: usize, most: Option<u64>) -> Self {
         Self { workers: workers.max(1), most: most.unwrap_or(u64::MAX), largest: 0 }
     }
@@ -78,7 +77,6 @@ impl MemoryBudget {
     }
 
     /// The number of workers, and the memory they need.
-    #[must_use]
     pub fn memory(&self) -> Memory {
         let fit = usize::try_from(self.most / self.largest.max(1)).unwrap_or(usize::MAX);
         let workers = self.workers.min(fit).max(1);

@@ -90,7 +90,8 @@ fn text(value: &Value, source: &Source) -> Result<Option<String>> {
     }))
 }
 
-fn is_short(array: &ArrayRef) -> bool {
+/// Whether an array is kept, or shown, with all of its elements.
+pub fn is_short(array: &ArrayRef) -> bool {
     array.len <= SHORT_ARRAY && !array.element.starts_with("array")
 }
 

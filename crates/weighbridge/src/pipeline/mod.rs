@@ -42,7 +42,7 @@ pub use files::{Contents, ExtraFile, Writing};
 pub use job::{Action, Job, Origin, OutputTensor};
 pub use jobs::run;
 pub use memory::{Memory, MemoryBudget, check_whole_rows};
-pub use metadata::{Kept, kept_metadata, set_entry, set_last};
+pub use metadata::{Kept, is_short, kept_metadata, set_entry, set_last};
 pub use ordered_sum::OrderedSum;
 pub use output_type::{Cast, OutputType, Types};
 pub use plan::{

@@ -253,14 +253,9 @@ fn tensors_of(jobs: &[Job]) -> impl Iterator<Item = &OutputTensor> {
 
 /// A stream takes one tensor after the other: a weight that becomes several is encoded once for
 /// each of them.
-fn one_job_a_tensor(job: Job) -> impl Iterator<Item = Job> {
-    let Job { origin, action, outputs, cut } = job;
-    outputs.into_iter().map(move |output| Job {
-        origin: origin.clone(),
-        action: action.clone(),
-        outputs: smallvec![output],
-        cut,
-    })
+fn one_job_a_tensor(mut job: Job) -> impl Iterator<Item = Job> {
+    let outputs = std::mem::take(&mut job.outputs);
+    outputs.into_iter().map(move |output| Job { outputs: smallvec![output], ..job.clone() })
 }
 
 /// The job of a tensor, without its offset; or why it cannot be written.
@@ -286,10 +281,8 @@ fn job(
     if options.streamed {
         job.cut = job.cut.undivided();
     }
-    match job.outputs.iter().find_map(|output| options.writer.refuses(&output.planned())) {
-        Some(reason) => Err(reason),
-        None => Ok(job),
-    }
+    let refused = job.outputs.iter().find_map(|output| options.writer.refuses(&output.planned()));
+    refused.map_or(Ok(job), Err)
 }
 
 /// Gives a tensor that was stored in another shape than its own the right one for the output: its
@@ -321,9 +314,7 @@ fn reshape(job: &mut Job, writer: &dyn Writer) -> Result<(), String> {
 
 fn stored_job(model: &Model, id: TensorId, name: String) -> Result<Job, String> {
     let (source, info) = model.stored(id);
-    if let Some(reason) = unreadable(source, info) {
-        return Err(reason);
-    }
+    unreadable(source, info).map_or(Ok(()), Err)?;
     let (stored, shape, bytes) = (info.stored.clone(), info.shape.clone(), info.bytes);
     let groups = Groups::Of { elements: 1, bytes: 1 };
     let output = OutputTensor { name, stored, shape, bytes, offset: 0, groups, index: 0 };
@@ -332,9 +323,7 @@ fn stored_job(model: &Model, id: TensorId, name: String) -> Result<Job, String> 
 }
 
 fn weight_job(weight: &Weight, name: String, dtype: Option<DType>) -> Result<Job, String> {
-    if let Some(reason) = unreadable_part(weight) {
-        return Err(reason);
-    }
+    unreadable_part(weight).map_or(Ok(()), Err)?;
     let not_a_number =
         || weight.undecodable().unwrap_or_else(|| "its type is not known".to_owned());
     let dtype = dtype.ok_or_else(not_a_number)?;
@@ -344,9 +333,7 @@ fn weight_job(weight: &Weight, name: String, dtype: Option<DType>) -> Result<Job
         (false, _) => Action::Decode,
     };
     let is_copied = matches!(action, Action::Copy);
-    if let Some(reason) = weight.undecodable().filter(|_| !is_copied) {
-        return Err(reason);
-    }
+    weight.undecodable().filter(|_| !is_copied).map_or(Ok(()), Err)?;
     let bytes =
         dtype.bytes_for(weight.elements()).ok_or("its size is not a whole number of bytes")?;
     let width = if is_copied { 1 } else { u64::from(dtype.bits() / 8) };
@@ -380,13 +367,11 @@ fn encoded_job(
     let cut = Cut::of(weight, &action, DType::F32);
     let job = Job { origin: Origin::Weight(weight.clone()), action, outputs, cut };
     let elements = weight.elements();
-    match job.outputs.iter().find(|tensor| !tensor.is_made_of(elements)) {
-        None => Ok(job),
-        Some(tensor) => {
-            let (name, bytes) = (escaped(&tensor.name), tensor.bytes);
-            Err(format!("its {elements} elements do not make the {bytes} bytes of {name}"))
-        }
-    }
+    let odd = job.outputs.iter().find(|tensor| !tensor.is_made_of(elements)).map(|tensor| {
+        let (name, bytes) = (escaped(&tensor.name), tensor.bytes);
+        format!("its {elements} elements do not make the {bytes} bytes of {name}")
+    });
+    odd.map_or(Ok(job), Err)
 }
 
 /// An error unless a weight can be decoded.

@@ -75,9 +75,9 @@ impl Pool<'_> {
     }
 
     /// Does every tile of every item. The first error ends the work; cancelling counts as one.
-    pub fn run<T: Tiled>(&self, items: &[T]) -> Result<()> {
+    pub fn run<'i, T: Tiled + 'i>(&self, items: impl IntoIterator<Item = &'i T>) -> Result<()> {
         let (sequential, parallel) =
-            items.iter().partition::<Vec<&T>, _>(|item| item.is_sequential());
+            items.into_iter().partition::<Vec<&T>, _>(|item| item.is_sequential());
         let shared =
             Shared { pool: *self, done: AtomicU64::new(self.done_before), error: OnceLock::new() };
         let work = || {
@@ -118,14 +118,8 @@ impl<'a, T: Tiled> Queue<'a, T> {
 
     /// How many tiles there are, if they are fewer than `most`.
     fn tiles_up_to(&self, most: usize) -> usize {
-        let mut tiles = 0u64;
-        for item in &self.items {
-            tiles = tiles.saturating_add(item.tiles());
-            if tiles >= most as u64 {
-                return most;
-            }
-        }
-        usize::try_from(tiles).unwrap_or(most)
+        let tiles = self.items.iter().map(|item| item.tiles()).fold(0, u64::saturating_add);
+        usize::try_from(tiles).map_or(most, |tiles| tiles.min(most))
     }
 }
 

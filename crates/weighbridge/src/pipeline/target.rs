@@ -224,13 +224,8 @@ pub(super) fn unknown_extension(extension: &str) -> Error {
 /// The directory that a model was opened from, by its own name or by that of its index.
 fn folder_of(model: &Model) -> Option<PathBuf> {
     let path = model.folder().local_path(model.path())?;
-    match path.is_dir() {
-        true => Some(path),
-        false if path.to_string_lossy().ends_with(".index.json") => {
-            Some(containing(&path).to_owned())
-        }
-        false => None,
-    }
+    let is_index = path.to_string_lossy().ends_with(".index.json");
+    if path.is_dir() { Some(path) } else { is_index.then(|| containing(&path).to_owned()) }
 }
 
 /// Where a file or directory of this path lies.
@@ -281,12 +276,11 @@ pub(crate) fn stem_of(path: &Path) -> Option<String> {
 fn refuse_cache(path: &Path) -> Result<()> {
     let real = real_folder(path);
     let is_cache = |part: &std::ffi::OsStr| part.to_string_lossy().starts_with("models--");
-    match real.iter().any(is_cache) {
-        false => Ok(()),
-        true => Err(Error::usage("is in a Hugging Face cache, where nothing is written")
-            .in_file(path)
-            .hint("choose another place for the output")),
-    }
+    let refused = || {
+        let error = Error::usage("is in a Hugging Face cache, where nothing is written");
+        error.in_file(path).hint("choose another place for the output")
+    };
+    real.iter().any(is_cache).then(refused).map_or(Ok(()), Err)
 }
 
 /// Whether the end of a name says what a file is, and not which version.

@@ -28,7 +28,6 @@ pub struct Tiling {
 
 impl Tiling {
     /// Cuts two weights of `elements` elements so that nothing is decoded twice.
-    #[must_use]
     pub fn of_pair(elements: u64, a: &Weight, b: &Weight) -> Self {
         let units = [a, b].map(Weight::unit);
         let unit = units.into_iter().flatten().fold(1, least_common_multiple);
@@ -44,13 +43,11 @@ impl Tiling {
     }
 
     /// How many tiles there are.
-    #[must_use]
     pub fn tiles(&self) -> u64 {
         self.all.div_ceil(self.step.max(1))
     }
 
     /// The tile of that number.
-    #[must_use]
     pub fn tile(&self, index: u64) -> Range<u64> {
         stretch(index, self.step, self.all)
     }
@@ -77,7 +74,6 @@ pub(super) fn stretch(index: u64, step: u64, all: u64) -> Range<u64> {
 }
 
 /// The share of `bytes` that `part` of `whole` things take.
-#[must_use]
 pub fn share_of(bytes: u64, part: u64, whole: u64) -> u64 {
     let share = u128::from(bytes) * u128::from(part) / u128::from(whole.max(1));
     u64::try_from(share).unwrap_or(u64::MAX)

@@ -183,7 +183,6 @@ impl<'m> Comparison<'m> {
     fn compare_bytes(&mut self) -> Result<u64> {
         let same_description = bytes::same_description(self.models[0], self.models[1]);
         let mut jobs = Vec::new();
-        let mut indices = Vec::new();
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             let is_undecided =
@@ -196,36 +195,30 @@ impl<'m> Comparison<'m> {
                 .iter()
                 .all(|(model, weight)| model.refuse_unlike_twins(weight).is_ok());
             let is_asked = is_undecided && is_whole && is_certain;
-            if let Some(job) = Bytes::of(a, b, same_description).filter(|_| is_asked) {
-                jobs.push(job);
-                indices.push(index);
-            }
+            let job = Bytes::of(a, b, same_description).filter(|_| is_asked);
+            jobs.extend(job.map(|job| (index, job)));
         }
         let (work, report_progress) =
             (&self.options.work, self.options.work.reporter(self.total()));
-        work.pool(work.workers(), &report_progress).run(&jobs)?;
+        work.pool(work.workers(), &report_progress).run(jobs.iter().map(|(_, job)| job))?;
         let mut done = 0;
-        for (job, index) in jobs.iter().zip(indices) {
-            if job.are_same() {
-                let pair = &self.pairing.pairs[index];
-                done += 2 * self.weights[0][pair.a].stored_bytes();
-                self.tensors[index].set_same(job.non_finite());
-                self.tensors[index].message = None;
-                self.same_bytes.push(index);
-            }
+        for (index, job) in jobs.into_iter().filter(|(_, job)| job.are_same()) {
+            let pair = &self.pairing.pairs[index];
+            done += 2 * self.weights[0][pair.a].stored_bytes();
+            self.tensors[index].set_same(job.non_finite());
+            self.tensors[index].message = None;
+            self.same_bytes.push(index);
         }
         Ok(done)
     }
 
     /// Decodes and compares all other pairs, and those with the same bytes if their figures are needed.
     fn compare_values(&mut self, done: u64) -> Result<()> {
-        let mut jobs = Vec::new();
-        let mut indices = Vec::new();
         let is_same = |index: &usize| self.same_bytes.binary_search(index).is_ok();
         let all = self.options.wants_all()
             || (0..self.tensors.len())
                 .any(|index| self.tensors[index].status == Status::Uncompared && !is_same(&index));
-        let (mut failed, work) = (Vec::new(), &self.options.work);
+        let (mut jobs, mut failed, work) = (Vec::new(), Vec::new(), &self.options.work);
         let mut budget = work.budget(&self.models)?;
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
@@ -248,21 +241,17 @@ impl<'m> Comparison<'m> {
                 Ok(job)
             });
             match fitting {
-                Ok(job) => {
-                    jobs.push(job);
-                    indices.push(index);
-                }
-                Err(error) => failed.push((index, error)),
+                Ok(job) => jobs.push((index, job)),
+                Err(error) => failed.push((index, Err(error))),
             }
         }
         let report_progress = work.reporter(self.total());
         let Memory { workers, bytes } = budget.memory();
-        let held = jobs.iter().map(values::Values::held);
-        work.grant_ahead(&self.models, bytes, held)?;
-        Pool { done_before: done, ..work.pool(workers, &report_progress) }.run(&jobs)?;
-        let outcomes = indices.into_iter().zip(jobs).map(|(index, job)| (index, job.outcome()));
-        let failures = failed.into_iter().map(|(index, error)| (index, Err(error)));
-        let outcomes: Vec<_> = outcomes.chain(failures).collect();
+        work.grant_ahead(&self.models, bytes, jobs.iter().map(|(_, job)| job.held()))?;
+        let pool = Pool { done_before: done, ..work.pool(workers, &report_progress) };
+        pool.run(jobs.iter().map(|(_, job)| job))?;
+        let outcomes = jobs.into_iter().map(|(index, job)| (index, job.outcome()));
+        let outcomes: Vec<_> = outcomes.chain(failed).collect();
         for (index, outcome) in outcomes {
             self.settle_values(index, outcome);
         }
@@ -296,7 +285,7 @@ impl<'m> Comparison<'m> {
 
     /// Checks whether weights that differ hold the same numbers in another order.
     fn look_for_other_orders(&mut self, workers: usize) -> Result<()> {
-        let (mut jobs, mut indices) = (Vec::new(), Vec::new());
+        let mut jobs = Vec::new();
         for (index, (pair, tensor)) in self.pairing.pairs.iter().zip(&mut self.tensors).enumerate()
         {
             if !order::may_be_reordered(tensor) {
@@ -306,14 +295,13 @@ impl<'m> Comparison<'m> {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             for ([view_a, view_b], words) in order::other_orders(pair) {
                 let sides = Side::of(a, view_a).and_then(|a| Ok((a, Side::of(b, view_b)?)));
-                if let Ok(job) = sides.and_then(|(a, b)| values::Values::new(a, Some(b))) {
-                    jobs.push(job);
-                    indices.push((index, words));
-                }
+                let job = sides.and_then(|(a, b)| values::Values::new(a, Some(b)));
+                jobs.extend(job.ok().map(|job| (index, words, job)));
             }
         }
-        self.options.work.pool(workers, &|_| {}).run(&jobs)?;
-        for ((index, words), job) in indices.into_iter().zip(jobs) {
+        let pool = self.options.work.pool(workers, &|_| {});
+        pool.run(jobs.iter().map(|(.., job)| job))?;
+        for (index, words, job) in jobs {
             if let Ok(outcome) = job.outcome() {
                 let tensor = &mut self.tensors[index];
                 tensor.change = order_message(&outcome, words).or(tensor.change.take());

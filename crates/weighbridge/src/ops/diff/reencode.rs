@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::Comparison;
 use super::figure::{Chunk, Kept};
-use super::judge::Status;
 use super::report::ReencodedSummary;
 use super::side::{Side, SideBuffers};
 use super::tensor::{DiffTensor, Reencoded};
@@ -39,7 +38,7 @@ impl Comparison<'_> {
             let of = |original: usize, stored: usize| {
                 Again::of(index, self.side(index, original), self.side(index, stored), stored)
             };
-            has_values(tensor).then(|| of(0, 1).or_else(|| of(1, 0))).flatten().map(Ok)
+            tensor.has_values().then(|| of(0, 1).or_else(|| of(1, 0))).flatten().map(Ok)
         };
         let jobs = self.tensors.iter().enumerate().filter_map(again);
         let total =
@@ -54,11 +53,6 @@ impl Comparison<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether the numbers of both sides were compared.
-fn has_values(tensor: &DiffTensor) -> bool {
-    !matches!(tensor.status, Status::Shape | Status::Undecoded | Status::Uncompared)
 }
 
 /// How many weights were encoded once more, and what came of it.

@@ -117,31 +117,16 @@ impl DiffTensor {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Condition {
     metric: Metric,
-    sign: Sign,
+    sign: &'static str,
     bound: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
-    Less,
-    LessOrEqual,
-    More,
-    MoreOrEqual,
-}
+/// Whether a value and a bound stand as a sign says.
+type Holds = fn(&f64, &f64) -> bool;
 
-const SIGNS: [(&str, Sign); 4] =
-    [("<=", Sign::LessOrEqual), (">=", Sign::MoreOrEqual), ("<", Sign::Less), (">", Sign::More)];
-
-impl Sign {
-    fn holds(self, value: f64, bound: f64) -> bool {
-        match self {
-            Self::Less => value < bound,
-            Self::LessOrEqual => value <= bound,
-            Self::More => value > bound,
-            Self::MoreOrEqual => value >= bound,
-        }
-    }
-}
+/// The signs of conditions, and whether one holds; those that begin with another come first.
+const SIGNS: [(&str, Holds); 4] =
+    [("<=", f64::le), (">=", f64::ge), ("<", f64::lt), (">", f64::gt)];
 
 /// Which values count as a difference: those for which any condition holds, such as
 /// `cosine<0.999,max_abs>0.01`.
@@ -156,7 +141,9 @@ impl FailOver {
     #[must_use]
     pub fn is_broken_by(&self, tensor: &DiffTensor) -> bool {
         let holds = |condition: &Condition| match condition.metric.of(tensor) {
-            Some(value) => condition.sign.holds(value, condition.bound),
+            Some(value) => SIGNS
+                .iter()
+                .any(|(sign, holds)| *sign == condition.sign && holds(&value, &condition.bound)),
             // If the norm of A is zero, the relative error is infinite.
             None => condition.metric == Metric::Relative && tensor.has_infinite_relative(),
         };
@@ -166,8 +153,7 @@ impl FailOver {
     /// The lower bound of the cosine, if the rule has one.
     pub(super) fn cosine(&self) -> Option<f64> {
         let is_bound = |condition: &&Condition| {
-            condition.metric == Metric::Cosine
-                && matches!(condition.sign, Sign::Less | Sign::LessOrEqual)
+            condition.metric == Metric::Cosine && condition.sign.starts_with('<')
         };
         self.conditions.iter().find(is_bound).map(|condition| condition.bound)
     }
@@ -189,7 +175,7 @@ impl FromStr for FailOver {
 }
 
 fn parse(text: &str) -> Result<Condition, Error> {
-    let found = SIGNS.iter().find_map(|(sign, kind)| Some((text.split_once(sign)?, *kind)));
+    let found = SIGNS.iter().find_map(|(sign, _)| Some((text.split_once(sign)?, *sign)));
     let Some(((metric, bound), sign)) = found else {
         return Err(Error::usage(format!(
             "'{}' has none of < <= > >= in it; a condition looks like cosine<0.999",
@@ -211,7 +197,6 @@ impl fmt::Display for FailOver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, Condition { metric, sign, bound }) in self.conditions.iter().enumerate() {
             let comma = if index > 0 { ", " } else { "" };
-            let sign = SIGNS.iter().find(|row| row.1 == *sign).map_or("", |row| row.0);
             write!(f, "{comma}{} {sign} {bound}", metric.name())?;
         }
         Ok(())

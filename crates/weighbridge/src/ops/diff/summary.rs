@@ -53,22 +53,14 @@ pub(super) fn summary(
     let count = |status| tensors.iter().filter(|tensor| tensor.status == status).count() as u64;
     let bound = rule.and_then(FailOver::cosine).unwrap_or(LOW_COSINE);
     let cosines = || tensors.iter().filter_map(|tensor| tensor.cosine);
-    let [identical, equal_after_rounding, within_precision, changed, unjudged] = [
-        Status::Identical,
-        Status::EqualAfterRounding,
-        Status::WithinPrecision,
-        Status::Changed,
-        Status::Unjudged,
-    ]
-    .map(count);
-    let compared = identical + equal_after_rounding + within_precision + changed + unjudged;
+    let compared = tensors.iter().filter(|tensor| tensor.has_values()).count() as u64;
     DiffSummary {
         compared,
-        identical,
-        equal_after_rounding,
-        within_precision,
-        changed,
-        unjudged,
+        identical: count(Status::Identical),
+        equal_after_rounding: count(Status::EqualAfterRounding),
+        within_precision: count(Status::WithinPrecision),
+        changed: count(Status::Changed),
+        unjudged: count(Status::Unjudged),
         shape_mismatch: count(Status::Shape),
         missing: missing as u64,
         undecoded: count(Status::Undecoded),

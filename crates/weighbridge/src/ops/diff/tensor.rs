@@ -154,6 +154,11 @@ impl DiffTensor {
     }
 
     /// Whether A's norm is zero and B's is not.
+    /// Whether the numbers of both sides were compared.
+    pub(super) fn has_values(&self) -> bool {
+        !matches!(self.status, Status::Shape | Status::Undecoded | Status::Uncompared)
+    }
+
     pub(super) fn has_infinite_relative(&self) -> bool {
         self.relative.is_none() && self.rmse.is_some_and(|rmse| rmse > 0.0)
     }

@@ -66,36 +66,33 @@ pub(super) fn wrong_files(
 ) -> Result<Vec<WrongFile>> {
     let mut wrong = Vec::new();
     for file in expected {
+        let problem = problem(folder, &root.join(&file.name), file)?;
         let name = file.name.to_string_lossy();
-        let found = match folder.open(&root.join(&file.name)) {
-            Ok(found) => found,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                wrong.push(WrongFile::new(&name, "is missing"));
-                continue;
-            }
-            Err(e) => {
-                wrong.push(WrongFile::new(&name, format!("cannot be read ({e})")));
-                continue;
-            }
-        };
-        let (expected, origin) = match &file.contents {
-            Contents::Bytes(bytes) => {
-                let made = MemoryFolder::new().with(&file.name, bytes.clone());
-                (made.open(&file.name), "what it should be")
-            }
-            Contents::Of(folder, path) => (folder.open(path), "that of the model"),
-        };
-        let expected = expected.map_err(|e| match &file.contents {
-            Contents::Of(_, path) => error_of(e, "cannot read").in_file(path),
-            Contents::Bytes(_) => error_of(e, "cannot read"),
-        })?;
-        let failed = |e| error_of(e, "cannot read").in_file(&root.join(&file.name));
-        if let Some(at) = first_difference(&*found, &*expected).map_err(failed)? {
-            let problem = format!("is not {origin}: byte {at} is the first that differs");
-            wrong.push(WrongFile::new(&name, problem));
-        }
+        wrong.extend(problem.map(|problem| WrongFile::new(&name, problem)));
     }
     Ok(wrong)
+}
+
+/// What is wrong with a file beside the weights of an output.
+fn problem(folder: &dyn Folder, path: &Path, file: &ExtraFile) -> Result<Option<String>> {
+    let found = match folder.open(path) {
+        Ok(found) => found,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Some("is missing".to_owned())),
+        Err(e) => return Ok(Some(format!("cannot be read ({e})"))),
+    };
+    let failed = |e| error_of(e, "cannot read");
+    let (expected, origin) = match &file.contents {
+        Contents::Bytes(bytes) => {
+            let made = MemoryFolder::new().with(&file.name, bytes.clone());
+            (made.open(&file.name).map_err(failed)?, "what it should be")
+        }
+        Contents::Of(folder, path) => {
+            let own = folder.open(path).map_err(|e| failed(e).in_file(path))?;
+            (own, "that of the model")
+        }
+    };
+    let at = first_difference(&*found, &*expected).map_err(|e| failed(e).in_file(path))?;
+    Ok(at.map(|at| format!("is not {origin}: byte {at} is the first that differs")))
 }
 
 /// What is wrong with the metadata of an output. That of its first file counts; what only says how it
