@@ -110,7 +110,7 @@ impl Tiled for Tiles<'_> {
 
     fn tile(&self, (): &mut (), tile: u64) -> Result<u64> {
         let out = usize::try_from(tile).ok().and_then(|tile| self.outs.get(tile));
-        let out = out.ok_or_else(|| Error::usage("there is no such tile"))?;
+        let out = out.ok_or_else(|| Error::usage("no such tile"))?;
         let mut out = lock(out);
         let start = self.rows.start + tile * self.step;
         let rows = start..start.saturating_add(self.step).min(self.rows.end);

@@ -411,6 +411,6 @@ fn component_of(model: &Model, root: &Path) -> Result<String> {
     let inside = model.path().strip_prefix(root).ok().and_then(Path::to_str);
     let is_folder = !inside.is_none_or(str::is_empty) && Repository::of(model).is_some();
     inside.filter(|_| is_folder).map(str::to_owned).ok_or_else(|| {
-        Error::usage("is one of several models in a component of a pipeline").in_file(model.path())
+        Error::usage("is one of several models in one pipeline component").in_file(model.path())
     })
 }

@@ -54,7 +54,7 @@ const DESCRIBED: usize = 256;
 /// Compares two models.
 pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<DiffReport> {
     if options.reencode && options.values == Values::None {
-        return Err(Error::usage("nothing can be encoded again if no values are compared"));
+        return Err(Error::usage("re-encoding needs a comparison of values"));
     }
     let mut comparison = Comparison::of(a, b, options)?;
     if options.values != Values::None {
@@ -458,9 +458,9 @@ fn is_transposed(pair: &Pair) -> bool {
 /// The message that the values are the same in another order, if they are.
 fn order_message(outcome: &Outcome, words: &str) -> Option<String> {
     let how = match outcome.status() {
-        Status::Identical => "are the same",
-        Status::EqualAfterRounding => "are the same but for rounding",
-        Status::WithinPrecision => "are the same within the precision of the storage",
+        Status::Identical => "are equal",
+        Status::EqualAfterRounding => "are equal after rounding",
+        Status::WithinPrecision => "are equal within the precision of the storage",
         _ => return None,
     };
     Some(format!("the values {how} {words}"))

@@ -155,7 +155,7 @@ fn notes(model: &Model, weights: &[Weight], skipped: usize, options: &HashOption
     let dropped = model.dropped().count();
     if dropped > 0 && !options.values {
         let tensors = if dropped == 1 { "stored tensor is" } else { "stored tensors are" };
-        notes.push(format!("{dropped} {tensors} not part of any weight and not hashed"));
+        notes.push(format!("{dropped} {tensors} part of no weight and not hashed"));
     }
     let is_wider =
         |weight: &&Weight| weight.is_plain() && weight.native().is_some_and(is_wider_than_f32);
@@ -163,7 +163,7 @@ fn notes(model: &Model, weights: &[Weight], skipped: usize, options: &HashOption
     if rounded > 0 && options.values {
         let weights = if rounded == 1 { "weight is" } else { "weights are" };
         notes.push(format!(
-            "{rounded} {weights} stored in types that f32 does not hold exactly, and hashed as rounded"
+            "{rounded} {weights} stored in types wider than f32 and hashed after rounding to f32"
         ));
     }
     notes

@@ -70,10 +70,10 @@ impl Window {
         match (&options.rows, &options.columns, &mut shape[..]) {
             (None, None, _) => {}
             (.., []) => {
-                return Err(in_weight(Error::usage("it is a single number, without rows")));
+                return Err(in_weight(Error::usage("it is a scalar and has no rows")));
             }
             (Some(_), Some(_), [_]) => {
-                let reason = "it has one dimension, so its rows are its columns: choose either";
+                let reason = "it has one dimension; select rows or columns, not both";
                 return Err(in_weight(Error::usage(reason)));
             }
             (asked_rows, asked_columns, [.., _]) => {
@@ -151,7 +151,7 @@ fn shown_type(weight: &Weight, asked: Option<DType>) -> Result<DType> {
     }
     match (asked, weight.native()) {
         (Some(dtype @ (DType::F32 | DType::F16 | DType::BF16)), _) => Ok(dtype),
-        (Some(dtype), _) => Err(Error::usage(format!("weights are not shown as {dtype}"))),
+        (Some(dtype), _) => Err(Error::usage(format!("values cannot be shown as {dtype}"))),
         (None, Some(dtype)) if weight.is_plain() && Numbers::of_bytes(dtype, &[]).is_some() => {
             Ok(dtype)
         }

@@ -103,7 +103,7 @@ impl Window {
 
     fn of_bytes(&self, bytes: &[u8]) -> Result<Numbers> {
         Numbers::of_bytes(self.dtype, bytes)
-            .ok_or_else(|| Error::unsupported(format!("{} cannot be shown", self.dtype)))
+            .ok_or_else(|| Error::unsupported(format!("values cannot be shown as {}", self.dtype)))
     }
 
     fn elements_as_bytes<'b>(
@@ -177,5 +177,5 @@ fn ends(len: u64, edge: u64) -> Vec<Range<u64>> {
 }
 
 fn len(bytes: u64) -> Result<usize> {
-    usize::try_from(bytes).map_err(|_| Error::limit("it is larger than this machine can address"))
+    usize::try_from(bytes).map_err(|_| Error::limit("it exceeds this machine's address space"))
 }

@@ -81,9 +81,9 @@ pub(super) fn wrong_files(
         let (expected, origin) = match &file.contents {
             Contents::Bytes(bytes) => {
                 let made = MemoryFolder::new().with(&file.name, bytes.clone());
-                (made.open(&file.name), "what it should be")
+                (made.open(&file.name), "the expected content")
             }
-            Contents::Of(folder, path) => (folder.open(path), "that of the model"),
+            Contents::Of(folder, path) => (folder.open(path), "the model's copy"),
         };
         let expected = expected.map_err(|e| match &file.contents {
             Contents::Of(_, path) => error_of(e, "cannot read").in_file(path),
@@ -91,7 +91,7 @@ pub(super) fn wrong_files(
         })?;
         let failed = |e| error_of(e, "cannot read").in_file(&root.join(&file.name));
         if let Some(at) = first_difference(&*found, &*expected).map_err(failed)? {
-            let problem = format!("is not {origin}: byte {at} is the first that differs");
+            let problem = format!("differs from {origin}, first at byte {at}");
             wrong.push(WrongFile::new(&name, problem));
         }
     }
@@ -111,7 +111,7 @@ pub(super) fn wrong_metadata(output: &Model, expected: &Entries) -> Result<Vec<W
         };
         let problem = match (&found, value.value()) {
             (None, _) => "is missing",
-            (Some(found), Some(value)) if found != value => "is not what it should be",
+            (Some(found), Some(value)) if found != value => "has the wrong value",
             _ => continue,
         };
         wrong.push(WrongFile::new(&name, format!("its metadata `{}` {problem}", escaped(key))));
@@ -119,7 +119,7 @@ pub(super) fn wrong_metadata(output: &Model, expected: &Entries) -> Result<Vec<W
     let is_known = |key: &str| expected.iter().any(|(known, _)| known == key);
     let own = source.catalog().metadata.iter().map(|(key, _)| key);
     for key in own.filter(|key| !key.starts_with("split.") && !is_known(key)) {
-        let problem = format!("its metadata has `{}`, which should not be there", escaped(key));
+        let problem = format!("its metadata has the unexpected key `{}`", escaped(key));
         wrong.push(WrongFile::new(&name, problem));
     }
     Ok(wrong)
@@ -204,13 +204,11 @@ fn index_problem(expected: &Json, found: &[u8]) -> Option<String> {
         }
     }
     if let Some(name) = wrong.keys().find(|name| !right.contains_key(*name)) {
-        return Some(format!("lists {}, which is in none of the files", escaped(name)));
+        return Some(format!("lists {}, which is in no file", escaped(name)));
     }
     let total = |json: &Json| json["metadata"]["total_size"].clone();
     let (right, wrong) = (total(expected), total(&found));
-    (right != wrong).then(|| {
-        format!("says that the tensors have {wrong} bytes (total_size), but they have {right}")
-    })
+    (right != wrong).then(|| format!("says total_size {wrong} bytes, but the tensors have {right}"))
 }
 
 #[cfg(test)]
@@ -232,7 +230,7 @@ mod tests {
             (index(json!({ "a": "1" }), 8), "does not list b, which is in 2"),
             (index(json!({ "a": "2", "b": "2" }), 8), "a is in 2, but it is in 1"),
             (index(json!({ "a": "1", "b": "2", "c": "2" }), 8), "lists c"),
-            (index(json!({ "a": "1", "b": "2" }), 9), "9 bytes (total_size), but they have 8"),
+            (index(json!({ "a": "1", "b": "2" }), 9), "total_size 9 bytes, but the tensors have 8"),
             ("{".to_owned(), "not valid JSON"),
         ] {
             let problem = problem(found).unwrap();

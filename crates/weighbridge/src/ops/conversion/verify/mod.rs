@@ -194,8 +194,8 @@ fn compare(
         report.mismatched.push(Mismatch {
             name: name.to_owned(),
             first_index: None,
-            expected: "the same in each".to_owned(),
-            found: "in several files with different bytes".to_owned(),
+            expected: "the same bytes in every file".to_owned(),
+            found: "different bytes in several files".to_owned(),
             count: stored.get(name).map_or(0, |(_, info)| info.elements()),
         });
     }
