@@ -40,7 +40,7 @@ pub(super) fn locate(path: &Path, len: u64, search: &Search<'_>) -> Result<Vec<L
     }
     if let Some(shard) = Shard::parse(&name).filter(|shard| shard.total > 1) {
         model.notes.push(format!(
-            "this is shard {} of {}, opened alone; open its folder {} for the whole model",
+            "only shard {} of {} is open; open the directory {} for the whole model",
             shard.index,
             shard.total,
             super::shown(folder)
@@ -77,7 +77,7 @@ fn no_files(path: &Path, missing: &[String]) -> Error {
     let message = match missing.len() {
         0 => format!("{} names no files", shown_name(path)),
         count => {
-            format!("none of the {count} files it names is beside it: {}", some_of(missing, 5))
+            format!("none of the {count} files it names exists: {}", some_of(missing, 5))
         }
     };
     Error::malformed(message)

@@ -55,9 +55,10 @@ pub(super) fn describe(sides: &[Side<'_>; 2], outside: &Outside) -> Result<Descr
     let step = changed.div_ceil(ROWS).max(1);
     let rows = outside.rows.iter().step_by(step).map(|&row| read_row(sides, row, len));
     let rows: Vec<Row> = rows.collect::<Result<_>>()?;
-    let kind = match count > 1 && changed as u64 * 2 > count {
-        true => of_all(&rows),
-        false => of_some(&rows, changed, count),
+    let kind = if count > 1 && changed as u64 * 2 > count {
+        of_all(&rows)
+    } else {
+        of_some(&rows, changed, count)
     };
     Ok(Described { kind, places: rows.iter().take(PLACES).filter_map(farthest).collect() })
 }

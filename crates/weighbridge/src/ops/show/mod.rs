@@ -36,18 +36,18 @@ pub struct ShowOptions {
 }
 
 setters! { ShowOptions:
-    /// Which entries of the first dimension.
+    /// Selects a range of the first dimension.
     rows(rows: Slice) rows = Some(rows);
 
-    /// Which entries of the last dimension.
+    /// Selects a range of the last dimension.
     columns(columns: Slice) columns = Some(columns);
 
-    /// The type: `F32`, `F16` or `BF16`. Otherwise it is the type that the weight is stored in, or
-    /// the one that its canonical library decodes it to.
+    /// Sets the type: `F32`, `F16` or `BF16`. Default: the stored type of a plain weight, or the type
+    /// that the scheme's own library decodes to.
     dtype(dtype: DType) dtype = Some(dtype);
 }
 
-/// Some rows and columns of a weight.
+/// A slice of a weight: some rows and columns.
 #[derive(Clone, Debug)]
 pub struct Window {
     weight: Weight,
@@ -58,7 +58,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The part of a weight that the options ask for.
+    /// Selects the part of a weight that the options describe.
     pub fn of(weight: &Weight, options: &ShowOptions) -> Result<Self> {
         let in_weight =
             |error: Error| error.in_tensor(weight.name()).in_file(weight.model().path());

@@ -141,13 +141,12 @@ impl Window {
             return vec![rows.clone()];
         }
         let (row, last) = (self.weight.rows_and_columns().1, self.last());
-        match self.columns == (0..last) {
-            true => vec![rows.start * row..rows.end * row],
-            false => {
-                let starts = (rows.start * row..rows.end * row)
-                    .step_by(usize::try_from(last).unwrap_or(usize::MAX));
-                starts.map(|at| at + self.columns.start..at + self.columns.end).collect()
-            }
+        if self.columns == (0..last) {
+            vec![rows.start * row..rows.end * row]
+        } else {
+            let starts = (rows.start * row..rows.end * row)
+                .step_by(usize::try_from(last).unwrap_or(usize::MAX));
+            starts.map(|at| at + self.columns.start..at + self.columns.end).collect()
         }
     }
 

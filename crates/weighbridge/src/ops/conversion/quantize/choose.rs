@@ -181,9 +181,10 @@ impl<'a> Quantizing<'a> {
                 let is_free = matches!(fate, Fate::Encode(_)) && self.asked(name).is_none();
                 let encoders =
                     if is_free { self.quantizer.alternatives(request, at) } else { Vec::new() };
-                match encoders.is_empty() {
-                    true => fixed = fixed.saturating_add(bytes_of(fate, weight, name)),
-                    false => choices.push(Choice { at, weight, name, encoders }),
+                if encoders.is_empty() {
+                    fixed = fixed.saturating_add(bytes_of(fate, weight, name))
+                } else {
+                    choices.push(Choice { at, weight, name, encoders })
                 }
             }
         });

@@ -233,11 +233,12 @@ fn check_classes(derived: &[Derived], metadata: &Entries) -> Result<()> {
         // Readers take a classifier without names for one of a single class.
         _ => 1,
     };
-    match rows == classes {
-        true => Ok(()),
-        false => Err(Error::malformed(format!(
+    if rows == classes {
+        Ok(())
+    } else {
+        Err(Error::malformed(format!(
             "the config names {classes} classes, but the classifier has {rows} rows"
-        ))),
+        )))
     }
 }
 

@@ -209,9 +209,10 @@ fn compare(
         for job in &file.jobs {
             let start = checks.len();
             for tensor in &job.outputs {
-                let found = match is_unnamed {
-                    true => stored.drain().next().map(|(_, found)| found),
-                    false => stored.remove(&*tensor.name),
+                let found = if is_unnamed {
+                    stored.drain().next().map(|(_, found)| found)
+                } else {
+                    stored.remove(&*tensor.name)
                 };
                 checks.push((job, tensor, report.check_header(tensor, job, found)));
             }
@@ -224,9 +225,10 @@ fn compare(
         before += check_values(&checks, &Pool { done_before: before, ..pool }, report)?;
     }
     for tie in &plan.ties {
-        match stored.contains_key(&*tie.name) || !is_tied(output, &tie.name, &tie.to) {
-            true => report.missing.push(tie.name.clone()),
-            false => report.tied += 1,
+        if stored.contains_key(&*tie.name) || !is_tied(output, &tie.name, &tie.to) {
+            report.missing.push(tie.name.clone())
+        } else {
+            report.tied += 1
         }
     }
     let mut extra: Vec<_> = stored.into_keys().map(str::to_owned).collect();
