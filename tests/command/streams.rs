@@ -40,7 +40,7 @@ fn a_disk_is_never_overwritten() {
             .unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("is a whole disk or a part of one, and never overwritten"), "{said}");
+        assert!(said.contains("is a disk or partition and is never overwritten"), "{said}");
         assert!(device.symlink_metadata().unwrap().file_type().is_block_device());
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
     }

@@ -249,5 +249,7 @@ fn a_set_that_is_not_whole_is_refused() {
     std::fs::remove_file(&second).unwrap();
     refused("model-00002-of-00002.safetensors is missing");
     std::fs::copy(&first, &second).unwrap();
-    refused("the index promises it in model-00002-of-00002.safetensors, but it is not there");
+    refused(
+        "the index places it in model-00002-of-00002.safetensors, but that file does not have it",
+    );
 }

@@ -115,8 +115,8 @@ fn what_a_layout_cannot_hold_is_refused() {
         ("gptq/bits3", "compressed-tensors", "its codes have 3 bits"),
         ("gptq/bits8", "awq", "its codes have 8 bits, AWQ has 4"),
         ("gptq/dynamic", "compressed-tensors", "its codes have 2 bits"),
-        ("gptq/v2", "gptq", "is laid out as gptq already"),
-        ("gptq/v2", "other", "there is no layout `other`"),
+        ("gptq/v2", "gptq", "already has the layout gptq"),
+        ("gptq/v2", "other", "unknown layout `other`"),
         ("compressed/old-actorder", "gptq", "act order"),
         ("compressed/experts", "gptq", "stack of matrices"),
         ("compressed/mixed", "gptq", "its codes are no whole numbers"),
@@ -318,5 +318,8 @@ fn only_repositories_become_repositories() {
     let settings = settings["quantization_config"].to_string();
     fs::write(place.at("in/quantize_config.json"), settings).unwrap();
     let error = place.refused("awq");
-    assert!(error.to_string().contains("there must be one beside the weights"), "{error}");
+    assert!(
+        error.to_string().contains("needs config.json in the directory of the weights"),
+        "{error}"
+    );
 }

@@ -73,14 +73,16 @@ fn what_an_index_promises_is_checked() {
         &text.join("\n"),
         &[
             "missing-shard -: model-00002-of-00003.safetensors is missing; it holds 2 of the 6 tensors",
-            "index-mismatch ghost: the index promises it in model-00001-of-00003.safetensors, but it is not there",
-            "index-mismatch model.norm.weight: the index expects it in model-00001-of-00003.safetensors, it is in model-00003",
+            "index-mismatch ghost: the index places it in model-00001-of-00003.safetensors, but that file does not have it",
+            "index-mismatch model.norm.weight: the index places it in model-00001-of-00003.safetensors, but it is in model-00003",
         ],
     );
     assert_eq!(text.len(), 3, "{text:?}");
     says(
         &model.notes().join("\n"),
-        &["does not list is used: model.layers.0.input_layernorm.weight"],
+        &[
+            "missing from model.safetensors.index.json is used: model.layers.0.input_layernorm.weight",
+        ],
     );
 }
 
@@ -154,7 +156,7 @@ fn one_name_in_two_files() {
     let model = open(dir.path());
     assert_eq!(kinds(&model), Vec::<&str>::new());
     assert!(model.sources()[1].catalog().tensors.is_empty());
-    says(&model.notes().join("\n"), &["model-00001-of-00002.safetensors and again in model-00002"]);
+    says(&model.notes().join("\n"), &["in both model-00001-of-00002.safetensors and model-00002"]);
 }
 
 #[test]
@@ -197,7 +199,7 @@ fn equals_are_several_models() {
     let dir = folder(&[("a.safetensors", ONE), ("b.safetensors", TWO)]);
     says(
         &all(&fails(dir.path())),
-        &["2 models", "a.safetensors", "b.safetensors", "hint: open one of them by its name"],
+        &["2 models", "a.safetensors", "b.safetensors", "hint: open one of them by name"],
     );
     let models = options().open_all(dir.path()).unwrap();
     assert_eq!(
@@ -214,7 +216,7 @@ fn what_training_leaves_behind_is_not_weights() {
     left.iter().for_each(|name| put(dir.path(), name, "PK\x03\x04"));
     let model = open(dir.path());
     assert_eq!(files(&model), ["model.safetensors"]);
-    assert_eq!(model.notes(), [format!("not taken as weights: {}", left.join(", "))]);
+    assert_eq!(model.notes(), [format!("not model weights: {}", left.join(", "))]);
 }
 
 #[test]
@@ -254,7 +256,7 @@ fn a_directory_without_weights() {
     says(&text(&[]), &["the directory is empty"]);
     says(
         &text(&[("config.json", "{}"), ("notes.md", "")]),
-        &["no weights are here; it holds config.json, notes.md", ".safetensors"],
+        &["no weights found in this directory; it contains config.json, notes.md", ".safetensors"],
     );
     says(
         &text(&[("config.json", "{}"), ("model.safetensors.incomplete", "x")]),
@@ -262,8 +264,7 @@ fn a_directory_without_weights() {
     );
     says(
         &text(&[("a/model.safetensors", ONE), ("b/x.txt", "")]),
-        &["not", "there are some in ", "/a", "hint: open one"]
-            .map(|w| if w == "not" { "no weights are directly in this directory" } else { w }),
+        &["no weights found in this directory, but in ", "/a", "hint: open one"],
     );
     says(
         &text(&[("snapshots/abc/model.safetensors", ONE), ("refs/main", "abc")]),
@@ -333,7 +334,7 @@ fn nothing_there() {
     says(&text("someone/qwen3-8B".into()), &["did you mean org/Qwen3-8B?"]);
     says(
         &text("zzz".into()),
-        &["hint: a model of the local Ollama store is written ollama:name:tag"],
+        &["hint: write ollama:name:tag for a model in the local Ollama store"],
     );
     assert_eq!(fails("zzz").kind(), weighbridge::ErrorKind::Io);
 }
@@ -347,7 +348,7 @@ fn links_that_lead_nowhere() {
     let model = open(dir.path());
     says(
         &model.findings()[0].message,
-        &["model-00002-of-00002.safetensors is missing (its link is broken)"],
+        &["model-00002-of-00002.safetensors is missing (broken link)"],
     );
     let error = all(&fails(dir.path().join("model-00002-of-00002.safetensors")));
     says(&error, &["a link to /gone"]);

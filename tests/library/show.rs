@@ -121,7 +121,7 @@ fn a_weight_is_found_by_the_end_of_its_name() {
     assert_eq!(name("layers.0.self_attn.q_proj.weight").unwrap(), full);
     // After a dot goes before elsewhere: `model.norm.weight` and not `..layernorm.weight`.
     assert_eq!(name("norm.weight").unwrap(), "model.norm.weight");
-    assert!(name("q_proj.weight").unwrap_err().to_string().contains("2 weights end so"));
+    assert!(name("q_proj.weight").unwrap_err().to_string().contains("2 weights match this suffix"));
     let error = name("layers.0.self_attn.q_porj.weight").unwrap_err();
     assert!(error.hint_text().unwrap().contains("layers.0.self_attn.q_proj.weight"), "{error}");
     assert!(name("").is_err());

@@ -61,15 +61,15 @@ fn names_in_the_hugging_face_cache() {
     says(&text("twin"), &["several cached repositories", "one/twin, two/twin"]);
     says(
         &text("org/name@v9"),
-        &["revision v9 is not in the cache, which holds aaaa1111, bbbb2222"],
+        &["revision v9 is not in the cache; cached revisions: aaaa1111, bbbb2222"],
     );
-    says(&text("two/twin"), &["no weights are here; it holds config.json"]);
-    says(&text("org/name/y.gguf"), &["does not hold y.gguf", "hf download org/name"]);
+    says(&text("two/twin"), &["no weights found in this directory; it contains config.json"]);
+    says(&text("org/name/y.gguf"), &["has no y.gguf", "hf download org/name"]);
     for hostile in ["org/name@../../x", "../hub", "org/../name"] {
         says(&text(hostile), &["no such file"]);
     }
     put(&hub, "models--org--name/refs/main", "../../elsewhere");
-    says(&text("org/name"), &["whose files are not in the cache"]);
+    says(&text("org/name"), &["revision main (commit ../../elsewhere) is not in the cache"]);
 }
 
 const MANIFEST: &str = "manifests/registry.ollama.ai/library";

@@ -315,10 +315,10 @@ fn configs_that_contradict_the_weights_are_refused() {
     says("deepseek_v3", "v_head_dim", json!(6), odd);
     says("deepseek_v3", "qk_nope_head_dim", json!(5), odd);
     says("deepseek_v3", "num_attention_heads", json!(5), odd);
-    says("deepseek_v2", "n_routed_experts", json!(4), "states 4 experts, and there are 3");
+    says("deepseek_v2", "n_routed_experts", json!(4), "states 4 experts, but there are 3");
     says("glm4_moe", "num_nextn_predict_layers", json!(0), "weights of layer 2");
     says("glm4_moe", "num_nextn_predict_layers", json!(2), "no weights of layer 3");
-    says("llama4", "num_local_experts", json!(2), "states 2 experts, and there are 3");
+    says("llama4", "num_local_experts", json!(2), "states 2 experts, but there are 3");
     says("qwen3_5", "linear_num_value_heads", json!(4), odd);
     says("qwen3_5", "linear_num_value_heads", json!(5), odd);
     says("qwen3_5", "linear_key_head_dim", json!(8), odd);

@@ -68,7 +68,7 @@ fn the_same_tensor_in_two_files_is_one() {
         (0, ["a", "b", "c"].map(String::from).into())
     );
     let note = model.notes().iter().find(|note| note.contains("again in")).unwrap();
-    assert!(note.contains("in model-00001-of-00002.safetensors and again in"), "{note}");
+    assert!(note.contains("in both model-00001-of-00002.safetensors and"), "{note}");
     assert!(note.contains("shapes: b; those in model-00001-of-00002.safetensors are"), "{note}");
     for dtype in [OutputType::Keep, OutputType::F16] {
         let out = converted(&model, dtype).unwrap();
@@ -95,7 +95,10 @@ fn other_bytes_are_refused_when_values_are_needed() {
     for dtype in [OutputType::Keep, OutputType::F16] {
         let error = converted(&model, dtype).unwrap_err();
         assert_eq!(error.tensor(), Some("b"), "{error:?}");
-        assert!(error.message().contains("with different bytes; there is no telling"), "{error}");
+        assert!(
+            error.message().contains("with different bytes; the right one is unknown"),
+            "{error}"
+        );
     }
     // Even if one of them is what the other model has.
     for other in [2.0, 2.5, 3.0] {
@@ -129,7 +132,7 @@ fn what_an_index_forgot_is_used() {
     let files = [file(&[("a", 1.0), ("b", 2.0)]), file(&[("c", 3.0)])];
     let (_place, model) = shards([&files[0], &files[1]], Some(&[("a", 0), ("c", 1)]));
     assert_eq!(model.findings(), []);
-    let note = "1 tensor that model.safetensors.index.json does not list is used: b";
+    let note = "1 tensor missing from model.safetensors.index.json is used: b";
     assert_eq!(model.notes(), [note]);
     assert_eq!(value(&converted(&model, OutputType::Keep).unwrap(), "b"), 2.0);
 }

@@ -171,7 +171,7 @@ fn certificates_are_trusted_by_the_environment() {
     let (is_open, said) = opens_with(&address, Some(AUTHORITY));
     assert!(is_open, "{said}");
     let (is_open, said) = opens_with(&address, None);
-    assert!(!is_open && said.contains("the certificate of the server is not accepted"), "{said}");
+    assert!(!is_open && said.contains("the server certificate is not valid"), "{said}");
 }
 
 /// Does nothing unless this process was started for it.

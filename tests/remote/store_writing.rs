@@ -127,7 +127,7 @@ fn a_conversion_is_the_same_as_on_disk() {
         let again = StoreDestination::folder(bucket.clone(), Key::from("out"), MEMORY);
         let error = convert(&model, &again).unwrap_err();
         assert!(
-            error.to_string().contains("4 objects are there already, the first is out/"),
+            error.to_string().contains("4 objects already exist, the first is out/"),
             "{error}"
         );
         assert!(error.remedies().contains(&Remedy::OverwriteInPlace));
@@ -422,7 +422,7 @@ fn one_object_is_there_when_all_is_done() {
         assert_eq!(server.keys(&name), ["dir/x.gguf", "large.gguf"]);
         let again = StoreDestination::object(bucket.clone(), Key::from("large.gguf"), MEMORY);
         let error = again.begin(&stamp).unwrap_err();
-        assert!(error.to_string().ends_with("large.gguf: this object exists already"), "{error}");
+        assert!(error.to_string().ends_with("large.gguf: this object already exists"), "{error}");
         let forced = StoreDestination::object(bucket, Key::from("large.gguf"), MEMORY).force(true);
         forced.begin(&stamp).unwrap();
         forced.abort();
@@ -440,7 +440,7 @@ fn a_manifest_that_is_there_is_never_replaced() {
         // Not one of ours, so that only the store itself can refuse.
         server.put(&name, "out/weigh-manifest.json", b"foreign");
         let error = to.finish().unwrap_err();
-        assert!(error.to_string().contains("it exists already"), "{error}");
+        assert!(error.to_string().contains("it already exists"), "{error}");
         to.discard();
         assert_eq!(read(&bucket, "out/weigh-manifest.json"), b"foreign");
         assert_eq!(server.keys(&name), ["out/weigh-manifest.json"]);

@@ -182,7 +182,7 @@ def test_only_what_is_wanted_is_fetched(web: Server, tmp_path: Path) -> None:
 
 def test_the_token_goes_to_the_hub_alone(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.private.add("o/n")
-    with pytest.raises(FileNotFoundError, match="no such repository, or it is private"):
+    with pytest.raises(FileNotFoundError, match="repository not found on the Hub, or it is private"):
         wb.open("hf://o/n")
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     with wb.open("hf://o/n") as model:
@@ -193,12 +193,12 @@ def test_the_token_goes_to_the_hub_alone(hub: Hub, monkeypatch: pytest.MonkeyPat
 
 
 REFUSED: list[tuple[str, type[Exception], str]] = [
-    ("hf://o/nothing", FileNotFoundError, "no such repository"),
+    ("hf://o/nothing", FileNotFoundError, "repository not found"),
     ("hf://o/n/nothing.safetensors", FileNotFoundError, "nothing.safetensors"),
-    ("s3://b/nothing", FileNotFoundError, "no such object"),
-    ("hf://o", FileNotFoundError, "no such repository"),
+    ("s3://b/nothing", FileNotFoundError, "object not found"),
+    ("hf://o", FileNotFoundError, "repository not found"),
     ("http://elsewhere.invalid/a.gguf", wb.UnsupportedError, "plain http"),
-    ("https://elsewhere.invalid/", wb.UsageError, "names no file"),
+    ("https://elsewhere.invalid/", wb.UsageError, "has no file name"),
 ]
 
 
@@ -228,7 +228,7 @@ def test_servers_that_refuse(web: Server, hub: Hub) -> None:
 def test_networks_that_fail() -> None:
     with Server() as server:
         gone = server.url("a.safetensors")
-    with pytest.raises(OSError, match="no connection") as raised:
+    with pytest.raises(OSError, match="cannot connect") as raised:
         wb.open(gone, retries=0)
     assert not isinstance(raised.value, (FileNotFoundError, PermissionError))
 
@@ -245,7 +245,7 @@ def test_a_request_is_made_again(web: Server) -> None:
 def test_a_silent_server(web: Server) -> None:
     url = served(web, SAMPLES[0])
     web.holds = True
-    with pytest.raises(OSError, match="silent"):
+    with pytest.raises(OSError, match="read timeout"):
         wb.open(url, timeout=0.2, retries=0)
 
 
@@ -261,7 +261,7 @@ def test_certificates(tmp_path: Path) -> None:
                 again = pickle.loads(pickle.dumps(there))
                 assert_same(again, here)
     (tmp_path / "empty.pem").write_text("nothing")
-    with pytest.raises(wb.UsageError, match="no certificates"):
+    with pytest.raises(wb.UsageError, match="no PEM certificates"):
         wb.open(url, ca_file=tmp_path / "empty.pem")
     with pytest.raises(FileNotFoundError):
         wb.open(url, ca_file=tmp_path / "nothing.pem")

@@ -1,8 +1,8 @@
-//! Files elsewhere: on the web, on the Hub, in object stores.
+//! Remote files: on web servers, on the Hugging Face Hub and in object stores.
 //!
-//! Each kind of place is a [`Folder`] of sources of bytes; the rest of the library does
-//! not know that they are far away. Requests are made on threads of their own (`runtime`), and what
-//! a plan announces is fetched before it is asked for (`ahead`).
+//! Each kind of place implements [`Folder`], so the rest of the library treats remote files like
+//! local ones. Requests run on their own threads (`runtime`). Byte ranges that a plan announces are
+//! prefetched (`ahead`).
 
 // The ground, under its own names.
 use weighbridge_core::{
@@ -38,15 +38,12 @@ pub use store::{
 pub use web::WebFolder;
 pub use web::hub::{Environment, HubAddress, HubFolder, RepositoryKind};
 
-/// The files at an address, whose paths begin with it, and what is meant among them.
+/// The files at an address, and the path of the requested one. Paths begin with the address.
 type Reached = (Arc<dyn Folder>, PathBuf);
 
 fn reached(address: &str, folder: impl Folder + 'static, inside: &Path) -> Reached {
     let address = PathBuf::from(address.trim_end_matches('/'));
-    let path = match inside.as_os_str().is_empty() {
-        true => address.clone(),
-        false => address.join(inside),
-    };
+    let path = if inside.as_os_str().is_empty() { address.clone() } else { address.join(inside) };
     (Arc::new(Rooted::new(address, Arc::new(folder))), path)
 }
 
@@ -57,7 +54,7 @@ fn causes<'e>(
     std::iter::successors(Some(error), |error| error.source())
 }
 
-/// What is at an address of the web, or of the Hub, by its own scheme or by that of its pages.
+/// Opens an `https://` address, or a Hub address (`hf://` or the address of a Hub page).
 pub fn on_web(text: &str, how: &Remote) -> Result<Reached> {
     let environment = Environment::from_env()?;
     match HubAddress::parse(text, environment.endpoint()) {
@@ -66,7 +63,7 @@ pub fn on_web(text: &str, how: &Remote) -> Result<Reached> {
     }
 }
 
-/// What is at an address of an object store.
+/// Opens an address of an object store.
 pub fn in_store(text: &str, how: &Remote) -> Result<Reached> {
     let address = Address::parse(text)?;
     let bucket = connect(&address, how, Purpose::Read)?;
@@ -76,13 +73,14 @@ pub fn in_store(text: &str, how: &Remote) -> Result<Reached> {
     Ok(reached(root, folder, Path::new(&name)))
 }
 
-/// An output in an object store.
+/// Creates an output in an object store.
 pub fn to_store(text: &str, how: &Remote, sending: &Sending) -> Result<Box<dyn Destination>> {
     let address = Address::parse(text)?;
     let bucket = connect(&address, how, Purpose::Write)?;
-    let to = match sending.is_folder {
-        true => StoreDestination::folder(bucket, address.key, sending.memory),
-        false => StoreDestination::object(bucket, address.key, sending.memory),
+    let to = if sending.is_folder {
+        StoreDestination::folder(bucket, address.key, sending.memory)
+    } else {
+        StoreDestination::object(bucket, address.key, sending.memory)
     };
     Ok(Box::new(to.force(sending.force).resume(sending.resume).in_turn(sending.in_turn)))
 }
@@ -96,7 +94,7 @@ fn on_server(text: &str, how: &Remote) -> Result<Reached> {
     let folder = web::WebFolder::new(text, how)?;
     let name = folder.name().to_owned();
     let root = folder.shown_folder().ok_or_else(|| {
-        Error::usage("this address names no file").hint("the address of a single file is needed")
+        Error::usage("the address has no file name").hint("give the address of a single file")
     })?;
     Ok(reached(&root, folder, &name))
 }

@@ -24,9 +24,10 @@ impl Rooted {
         let inside = path.strip_prefix(&self.address);
         let inside = inside.map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
         let is_plain = |part| matches!(part, std::path::Component::Normal(_));
-        match inside.components().all(is_plain) {
-            true => Ok(inside),
-            false => Err(io::ErrorKind::NotFound.into()),
+        if inside.components().all(is_plain) {
+            Ok(inside)
+        } else {
+            Err(io::ErrorKind::NotFound.into())
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What the command, the benchmarks, the fuzz targets and the tests use besides the public surface.
+//! Internal items for the command, the benchmarks, the fuzz targets and the tests.
 //!
-//! Nothing here is promised to anybody: names and signatures change with the modules they are from.
+//! This module is not part of the stable API. Names and signatures change without notice.
 
 /// Makes the public items of private modules reachable, each module under its own name.
 macro_rules! rooms {

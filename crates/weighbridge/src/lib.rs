@@ -1,4 +1,6 @@
-//! Open any model weight file, say exactly what is inside, and turn it into plain numbers.
+//! Inspects, converts, quantizes, dequantizes and compares model weight files.
+//!
+//! # Read a weight
 //!
 //! ```no_run
 //! let model = weighbridge::Model::open("Qwen3-8B-GPTQ/")?;
@@ -10,21 +12,48 @@
 //! # Ok::<(), weighbridge::Error>(())
 //! ```
 //!
-//! A [`Model`] is a cheap handle and so is a [`Weight`]; both can be cloned, kept and sent to other
-//! threads. [`ops`] are the verbs: inspect, show, stats, convert, dequantize, verify, diff, hash. Every
-//! [`Error`] says whose fault it is, where, and what can be done about it.
+//! [`Model`] and [`Weight`] are cheap handles: clone them, store them, send them to other threads.
+//!
+//! # Quantize a model
+//!
+//! ```no_run
+//! # #[cfg(feature = "families")] {
+//! use weighbridge::{Model, ops};
+//! let model = Model::open("Qwen3-8B/")?;
+//! let options = ops::ConvertOptions::new("Qwen3-8B-Q4_K_M.gguf");
+//! ops::quantize(&model, &options, &ops::QuantizeOptions::new("Q4_K_M"))?;
+//! # }
+//! # Ok::<(), weighbridge::Error>(())
+//! ```
+//!
+//! # Operations
+//!
+//! | function | purpose |
+//! |---|---|
+//! | [`ops::inspect`] | lists files, weights, schemes, metadata and problems |
+//! | [`ops::Window`] | shows a slice of one weight |
+//! | [`ops::read`] | decodes many weights into buffers, in parallel |
+//! | [`ops::stats`] | computes statistics and warns about suspicious weights |
+//! | [`ops::hash`] | hashes stored bytes or decoded values |
+//! | `ops::convert` | converts between formats and types |
+//! | `ops::dequantize` | decodes quantized weights and updates the configs |
+//! | `ops::quantize` | quantizes weights and measures the error |
+//! | `ops::verify` | checks an output against its source |
+//! | `ops::diff` | compares two models |
+//!
+//! Every [`Error`] has a kind, a reason, the file and tensor it is about, and usually a hint.
 //!
 //! # Features
 //!
-//! - `families` (default): the verbs that relate two models: convert, dequantize, verify, diff. They know
-//!   tensor names, metadata and tokenizers of model families.
-//! - `encoders` (default): what `quantize` encodes with.
-//! - `remote`: models at `hf://`, `https://`, `s3://`, `gs://` and `az://`.
+//! - `families` (default): enables convert, dequantize, quantize, verify and diff. Includes the tensor
+//!   names, metadata and tokenizers of model families.
+//! - `encoders` (default): enables the encoders that `quantize` needs.
+//! - `remote`: opens models at `hf://`, `https://`, `s3://`, `gs://` and `az://`.
 //!
-//! `default-features = false` opens, inspects and decodes every format and scheme.
+//! With `default-features = false`, the library opens, inspects and decodes every format and scheme.
 //!
-//! How the library is built is described in ARCHITECTURE.md.
-// Verbs that are left out leave some of the pipeline without a caller.
+//! ARCHITECTURE.md describes how the library is built.
+// Without `families`, parts of the pipeline have no caller.
 #![cfg_attr(not(feature = "families"), allow(dead_code, unused_imports))]
 
 #[doc(hidden)]
@@ -90,7 +119,7 @@ pub use schemes::Importance;
 #[doc(inline)]
 pub use source::Source;
 
-/// Nothing is to be said about networks where none is reached.
+/// An empty stand-in for the network settings of the feature `remote`.
 #[cfg(not(feature = "remote"))]
 #[derive(Clone, Debug, Default)]
 struct Remote;

@@ -163,7 +163,7 @@ fn a_file_that_lacks_many_tensors_is_cut_short() {
     let folder = tempfile::tempdir().unwrap();
     let options = ConvertOptions::new(folder.path().join("out.safetensors"));
     let error = refused(&model, &options, folder.path());
-    assert!(error.message().starts_with("the file was cut short"), "{error}");
+    assert!(error.message().starts_with("the file is truncated"), "{error}");
     assert!(error.hint_text().unwrap().contains("fetch the file again"), "{error}");
     assert_eq!(
         (error.tensor(), error.message().matches("bytes are missing").count()),

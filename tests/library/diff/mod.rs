@@ -152,7 +152,7 @@ fn a_transposed_matrix_is_named_and_can_be_compared() {
     let report = compare((&shapes.0, &a), (&shapes.1, &b), &DiffOptions::default());
     assert_eq!((report.tensors[0].status, report.ok), (Status::Shape, false));
     let message = report.tensors[0].message.as_deref();
-    assert_eq!(message, Some("the values are the same when B is transposed"));
+    assert_eq!(message, Some("the values are equal once B is transposed"));
     let options = DiffOptions::default().transpose(|name| name == "w");
     let report = compare((&shapes.0, &a), (&shapes.1, &b), &options);
     assert_eq!((report.tensors[0].status, report.ok), (Status::Identical, true));
@@ -173,7 +173,7 @@ fn a_transposed_square_is_named() {
     let report = compare((&[600, 600], &a), (&[600, 600], &b), &DiffOptions::default());
     let found = &report.tensors[0];
     assert_eq!((found.status, report.ok), (Status::Changed, false));
-    assert_eq!(found.change.as_deref(), Some("the values are the same when B is transposed"));
+    assert_eq!(found.change.as_deref(), Some("the values are equal once B is transposed"));
 }
 
 #[test]

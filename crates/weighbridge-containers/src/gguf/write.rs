@@ -66,10 +66,8 @@ impl Writer for Gguf {
         entries.retain(|(key, _)| !key.starts_with("split."));
         let most = most_common(tensors);
         let is_block = matches!(most, Some(StoredType::Block(_)));
-        if let Some((key, _)) = entries.iter().find(|(key, _)| key.is_empty()) {
-            return Err(Error::usage(format!(
-                "the metadata array `{key}` is empty, which ggml rejects"
-            )));
+        if entries.iter().any(|(key, _)| key.is_empty()) {
+            return Err(Error::usage("a metadata key is empty, which ggml rejects"));
         }
         if kept {
             return Ok(entries);

@@ -7,191 +7,191 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class InspectAdapter(TypedDict):
-    """An adapter (LoRA and the like): small matrices that change a base model. Absent for other models."""
+    """LoRA or another adapter. Absent for other models."""
 
-    #: The kind of adapter, such as lora.
+    #: Kind of adapter, such as lora.
     kind: str
-    #: Its rank; null if it is not stated.
+    #: Rank; null if unknown.
     rank: int | None
-    #: Its alpha, which over the rank is the factor of the change; null if it is not stated.
+    #: Alpha: updates are scaled by alpha divided by rank; null if unknown.
     alpha: float | None
-    #: The modules of the base model that it changes, or one expression for them.
+    #: Modules of the base model that the adapter changes, or one pattern.
     target_modules: list[str]
-    #: The name or address of its base model; null if it is not stated.
+    #: Name or address of the base model; null if unknown.
     base_model: str | None
 
 
 class InspectFile(TypedDict):
     """Part of a report."""
 
-    #: Where it is.
+    #: Path of the file.
     path: str
-    #: Its size.
+    #: Size in bytes.
     bytes: int
 
 
 class InspectScheme(TypedDict):
     """Part of a report."""
 
-    #: How they are stored: plain, gptq, ..
+    #: Storage scheme: plain, gptq, ..
     scheme: str
-    #: The kind within the scheme; of plain weights, their type.
+    #: Variant of the scheme; for plain weights, the stored type.
     variant: str
-    #: How many there are.
+    #: Number of weights.
     weights: int
-    #: Their elements.
+    #: Number of elements.
     parameters: int
-    #: Their stored bytes, scales included.
+    #: Stored bytes, including scales.
     bytes: int
 
 
 class InspectDecodedBytes(TypedDict):
-    """The payload that a conversion would write, by its --dtype."""
+    """Size of the weight data after a conversion, by --dtype."""
 
-    #: With --dtype auto.
+    #: Bytes with --dtype auto.
     auto: int
-    #: With --dtype bf16.
+    #: Bytes with --dtype bf16.
     bf16: int
-    #: With --dtype f16.
+    #: Bytes with --dtype f16.
     f16: int
-    #: With --dtype f32.
+    #: Bytes with --dtype f32.
     f32: int
-    #: As Q8_0: matrices whose rows 32 divides take 34 bytes for 32 numbers, other floating-point
-    #: weights 4 bytes a number.
+    #: Bytes as Q8_0. Matrices whose row length is a multiple of 32 take 34 bytes per 32 values;
+    #: other floating-point weights take 4 bytes per value.
     q8_0: int
 
 
 class InspectDropped(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: Why it is not needed.
+    #: Reason why it is not needed.
     reason: str
 
 
 class InspectProblem(TypedDict):
     """Part of a report."""
 
-    #: The tensor it is about; null if it is about the whole model.
+    #: Affected tensor; null if the whole model is affected.
     tensor: str | None
-    #: A stable word for it, such as truncated; the guide lists them.
+    #: Stable identifier such as `truncated`; the guide lists all of them.
     kind: str
-    #: What is wrong, in words.
+    #: Description of the problem.
     message: str
 
 
 class InspectModule(TypedDict):
-    """A module or a weight; those that are alike are one."""
+    """A module or a weight. Identical ones are folded into one."""
 
-    #: The part of its name between two dots; 0-31 for 32 that are alike.
+    #: One part of the dotted name; `0-31` for 32 identical modules.
     name: str
-    #: The weights in all of them.
+    #: Number of weights, including those of folded modules.
     weights: int
-    #: Their elements.
+    #: Number of elements.
     parameters: int
-    #: Their stored bytes.
+    #: Stored bytes.
     bytes: int
-    #: Of a weight: the shape of each.
+    #: For a weight: shape.
     shape: NotRequired[list[int]]
-    #: Of a weight: how it is stored.
+    #: For a weight: storage scheme.
     scheme: NotRequired[str]
-    #: Of a weight: the kind within the scheme.
+    #: For a weight: variant of the scheme.
     variant: NotRequired[str]
-    #: What is inside; absent where there is nothing.
+    #: Nested modules and weights; absent if there are none.
     modules: NotRequired[list[InspectModule]]
 
 
 class InspectTensorPart(TypedDict):
     """Part of a report."""
 
-    #: Its name in the file.
+    #: Name in the file.
     name: str
-    #: What it does in the weight: weight, scales, ..
+    #: Role of the tensor in the weight: weight, scales, ..
     role: str
-    #: Its stored type.
+    #: Stored type.
     dtype: str
-    #: Its stored shape.
+    #: Stored shape.
     shape: list[int]
-    #: The file it lies in.
+    #: File that stores the tensor.
     file: str
-    #: Where it begins in the file; null where its bytes are not there in one piece.
+    #: Byte offset in the file; null if the bytes are not contiguous.
     offset: int | None
-    #: Its bytes.
+    #: Size in bytes.
     bytes: int
 
 
 class InspectTensor(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: Its logical shape.
+    #: Logical shape.
     shape: list[int]
-    #: How it is stored.
+    #: Storage scheme.
     scheme: str
-    #: The kind within the scheme.
+    #: Variant of the scheme.
     variant: str
-    #: The type its own library decodes it to.
+    #: Type that the scheme's own library decodes the weight to.
     native: str | None
-    #: Its elements.
+    #: Number of elements.
     parameters: int
-    #: The bytes of all its parts.
+    #: Stored bytes of all parts.
     bytes: int
-    #: The stored tensors it is made of.
+    #: Stored tensors of the weight.
     parts: list[InspectTensorPart]
 
 
 class InspectReport(TypedDict):
-    """What one model holds. With several models, --json prints an array of these objects (and of errors), --json-lines one a line. More fields may be added."""
+    """Contents of one model. For several models, --json prints an array of these objects and of errors; --json-lines prints one per line. More fields may be added."""
 
-    #: The version of the fields.
+    #: Version of this schema.
     schema: int
-    #: What was opened.
+    #: The path, name or address that was opened.
     path: str
-    #: The format of its files: safetensors, gguf, npz, npy, pth, apr.
+    #: File format: safetensors, gguf, npz, npy, pth or apr.
     format: str
-    #: The version of the format and the like.
+    #: Details of the format, such as its version.
     detail: NotRequired[str]
-    #: What the model calls itself.
+    #: Name of the model, as stated by the model.
     name: NotRequired[str]
-    #: What the model says it is.
+    #: Architecture, as stated by the model.
     architecture: NotRequired[str]
-    #: An adapter (LoRA and the like): small matrices that change a base model. Absent for other
-    #: models.
+    #: LoRA or another adapter. Absent for other models.
     adapter: NotRequired[InspectAdapter]
-    #: Its files.
+    #: Files of the model.
     files: list[InspectFile]
-    #: The size of all files.
+    #: Total size of all files in bytes.
     file_bytes: int
-    #: Tensors in the files.
+    #: Number of stored tensors.
     stored_tensors: int
-    #: Logical tensors.
+    #: Number of weights (logical tensors).
     weights: int
-    #: Elements of the weights.
+    #: Number of elements of all weights.
     parameters: int
-    #: All bytes of the weights, times 8, over parameters; null if there are none.
+    #: Stored bits divided by parameters; null if there are no parameters.
     bits_per_weight: float | None
-    #: Weights by the way they are stored, the largest first.
+    #: Weights grouped by storage scheme, largest group first.
     schemes: list[InspectScheme]
-    #: Stored tensors by type.
+    #: Number of stored tensors by type.
     dtypes: dict[str, int]
-    #: The payload that a conversion would write, by its --dtype.
+    #: Size of the weight data after a conversion, by --dtype.
     decoded_bytes: InspectDecodedBytes
-    #: Stored tensors that no weight needs.
+    #: Stored tensors that belong to no weight, with the reason.
     dropped: list[InspectDropped]
-    #: What is wrong.
+    #: Problems found in the model.
     problems: list[InspectProblem]
-    #: What was decided, and what is worth knowing.
+    #: Notes on decisions and other useful facts.
     notes: list[str]
-    #: PyTorch files: what loading them with Python would run beside the usual builders, in the
-    #: order it is named. Absent for other formats and for TorchScript.
+    #: PyTorch files: classes and functions that loading in Python would call, other than the usual
+    #: tensor builders, in file order. Absent for other formats and for TorchScript.
     would_run: NotRequired[list[str]]
-    #: The files' metadata. A long array is {"array": TYPE, "length": N} unless --full-metadata.
+    #: Metadata of the files. A long array is shown as {"array": TYPE, "length": N} without --full-
+    #: metadata.
     metadata: dict[str, Any]
-    #: The type of each value of the metadata.
+    #: Type of each metadata value.
     metadata_types: NotRequired[dict[str, str]]
-    #: With --tree: the modules.
+    #: With --tree: module tree.
     tree: NotRequired[list[InspectModule]]
     #: With --tensors: every weight.
     tensors: NotRequired[list[InspectTensor]]
@@ -200,61 +200,61 @@ class InspectReport(TypedDict):
 class ConvertFile(TypedDict):
     """Part of a report."""
 
-    #: Where it is.
+    #: Path of the file.
     path: str
-    #: Its size.
+    #: Size in bytes.
     bytes: int
-    #: How many tensors it holds.
+    #: Number of tensors in the file.
     tensors: int
-    #: An earlier run wrote it, and --resume took it over.
+    #: True if an earlier run wrote the file and --resume kept it.
     kept: bool
 
 
 class ConvertConversion(TypedDict):
     """Part of a report."""
 
-    #: How they were stored; stored for what was kept as it is.
+    #: Source scheme; `stored` for tensors that were kept as stored.
     scheme: str
-    #: The kind within the scheme.
+    #: Variant of the scheme.
     variant: str
-    #: The type they were written in.
+    #: Output type.
     dtype: str
-    #: How many there are.
+    #: Number of weights.
     weights: int
-    #: Their elements.
+    #: Number of elements.
     parameters: int
-    #: Their stored bytes.
+    #: Stored bytes in the source.
     read_bytes: int
-    #: Their bytes in the output.
+    #: Bytes in the output.
     write_bytes: int
 
 
 class ConvertReasons(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: Why.
+    #: Reason.
     reason: str
 
 
 class ConvertTied(TypedDict):
     """Part of a report."""
 
-    #: The name that is not written.
+    #: Name that is not written.
     name: str
-    #: The name that is.
+    #: Name that is written instead.
     to: str
 
 
 class ConvertDecodedA(TypedDict):
     """Part of a report."""
 
-    #: The folder of a pipeline's component.
+    #: Directory of the pipeline component.
     component: NotRequired[str]
-    #: The type.
+    #: Type.
     dtype: str
-    #: Why.
+    #: Reason.
     reason: str
 
 
@@ -262,11 +262,11 @@ class ConvertDecodedA(TypedDict):
 ConvertRewrittenChanged = TypedDict(
     "ConvertRewrittenChanged",
     {
-        #: The key.
+        #: Key.
         "key": "str",
-        #: What it held; null if it is new.
+        #: Old value; null if the key is new.
         "from": "str | None",
-        #: What it holds.
+        #: New value.
         "to": "str",
     },
 )
@@ -275,364 +275,362 @@ ConvertRewrittenChanged = TypedDict(
 class ConvertRewritten(TypedDict):
     """Part of a report."""
 
-    #: The file.
+    #: File name.
     name: str
-    #: Keys that are gone; keys inside others with dots.
+    #: Removed keys; nested keys are joined with dots.
     removed: list[str]
-    #: Keys that hold something else.
+    #: Keys with a new value.
     changed: list[ConvertRewrittenChanged]
 
 
 class ConvertPlanTensor(TypedDict):
     """Part of a report."""
 
-    #: Its name in the output.
+    #: Name in the output.
     name: str
-    #: What it would be stored as.
+    #: Planned stored type.
     dtype: str
-    #: Its dimensions, outermost first.
+    #: Dimensions, outermost first.
     shape: list[int]
-    #: How many bytes it would have.
+    #: Planned size in bytes.
     bytes: int
-    #: The file that it would be in.
+    #: Planned file.
     file: str
-    #: The scheme of what it is made from.
+    #: Source scheme.
     scheme: str
-    #: The variant of that scheme.
+    #: Variant of the source scheme.
     variant: str
 
 
 class ConvertPlan(TypedDict):
-    """With --dry-run: everything that would be written."""
+    """With --dry-run: the planned output."""
 
-    #: The tensors, in the order in which they would be written.
+    #: Planned tensors, in output order.
     tensors: list[ConvertPlanTensor]
-    #: The metadata of a translated model; of others it is empty. A long array is {"array": TYPE,
-    #: "length": N}.
+    #: Metadata of a translated model; empty for other models. A long array is shown as {"array":
+    #: TYPE, "length": N}.
     metadata: dict[str, Any]
-    #: The type of each value of the metadata.
+    #: Type of each metadata value.
     metadata_types: dict[str, str]
 
 
 class ConvertCost(TypedDict):
-    """What was lost; null where that was not measured."""
+    """Quantization error; null if it was not measured."""
 
-    #: The signal-to-noise ratio in decibels; null if nothing was lost.
+    #: Signal-to-noise ratio in decibels; null if there is no error.
     snr_db: float | None
-    #: The norm of the errors over the norm of the numbers.
+    #: Norm of the error divided by the norm of the values.
     relative: float | None
-    #: The largest error.
+    #: Largest absolute error.
     max_abs: float | None
-    #: The largest error in steps between the levels of its group; null where a type has no steps.
+    #: Largest error in quantization steps of its group; null for types without steps.
     max_steps: float | None
-    #: Numbers more than half a step beyond the outermost level.
+    #: Number of values more than half a step beyond the outermost level.
     clipped: int | None
-    #: Numbers that became zero and were not.
+    #: Number of nonzero values that became zero.
     flushed: int
 
 
 class ConvertQuantizedType(TypedDict):
     """Part of a report."""
 
-    #: The type.
+    #: Type.
     type: str
-    #: How many there are.
+    #: Number of weights.
     weights: int
-    #: Their elements.
+    #: Number of elements.
     parameters: int
-    #: Their bytes.
+    #: Size in bytes.
     bytes: int
-    #: Bits by elements.
+    #: Bits per weight.
     bits_per_weight: float
-    #: What they lost.
+    #: Error of these weights.
     cost: ConvertCost | None
 
 
 class ConvertQuantizedWeight(TypedDict):
     """Part of a report."""
 
-    #: Its name in the output.
+    #: Name in the output.
     name: str
-    #: Its type.
+    #: Type.
     type: str
-    #: Its elements.
+    #: Number of elements.
     parameters: int
-    #: Its bytes.
+    #: Size in bytes.
     bytes: int
-    #: What it lost.
+    #: Error of this weight.
     cost: ConvertCost | None
 
 
 class ConvertQuantized(TypedDict):
-    """quantize: what was lost, by types and by weights; before anything is written, without cost."""
+    """quantize: quantization error by type and by weight. In a dry run, the error is not measured."""
 
-    #: The type that was asked for.
+    #: Requested type.
     type: str
-    #: Bits of all tensors, scales included, by the number of elements.
+    #: Bits per weight over all tensors, including scales.
     bits_per_weight: float
-    #: The same for what is encoded; null if nothing is.
+    #: Bits per weight over encoded weights; null if none is encoded.
     encoded_bits_per_weight: float | None
-    #: What all of them lost.
+    #: Error over all encoded weights.
     cost: ConvertCost | None
-    #: Weights by the type they are written in, the largest first.
+    #: Weights grouped by output type, largest group first.
     types: list[ConvertQuantizedType]
-    #: Every weight that is encoded.
+    #: Encoded weights.
     weights: list[ConvertQuantizedWeight]
 
 
 class VerifyComparedMismatch(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: The first element that differs, counted through the whole tensor; null where type or shape
-    #: differ.
+    #: Flat index of the first element that differs; null if type or shape differs.
     first_index: int | None
-    #: What the source gives: a number, bytes, or a type and a shape.
+    #: Expected value: a number, bytes, or a type and a shape.
     expected: str
-    #: What is there.
+    #: Value in the output.
     found: str
-    #: How many elements differ.
+    #: Number of elements that differ.
     count: int
 
 
 class VerifyComparedSkipped(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: Why it cannot be read.
+    #: Reason why the weight cannot be read.
     reason: str
 
 
 class VerifyComparedFile(TypedDict):
     """Part of a report."""
 
-    #: The file.
+    #: File name.
     name: str
-    #: What is wrong with it.
+    #: Problem with the file.
     problem: str
 
 
 class VerifyCompared(TypedDict):
-    """Also the field verified of a conversion with --verify."""
+    """Also used for the field `verified` of a conversion with --verify."""
 
-    #: Nothing differs.
+    #: True if nothing differs.
     ok: bool
-    #: Tensors whose elements were compared.
+    #: Number of compared tensors.
     checked: int
     #: Tensors that differ.
     mismatched: list[VerifyComparedMismatch]
-    #: Names that the output lacks.
+    #: Tensors missing from the output.
     missing: list[str]
-    #: Names that the source does not have.
+    #: Tensors of the output that the source does not have.
     extra: list[str]
     #: With --skip-unreadable: weights of the source that cannot be read.
     skipped: list[VerifyComparedSkipped]
-    #: Files beside the weights that are missing or wrong.
+    #: Other files that are missing or wrong.
     files: list[VerifyComparedFile]
-    #: Configs and copied files that were compared.
+    #: Number of compared configs and copied files.
     checked_files: int
-    #: Finite values that became infinite.
+    #: Number of finite values that became infinite.
     overflowed: int
-    #: Weights that the output maps to another name.
+    #: Number of tied weights in the output.
     tied: int
-    #: Bytes of the tensors that were compared.
+    #: Size of the compared tensors in bytes.
     bytes: int
 
 
 class ConvertReport(TypedDict):
-    """What was written; with --dry-run, what would be. More fields may be added."""
+    """Report of convert, dequantize and quantize. With --dry-run, it describes the planned output. More fields may be added."""
 
-    #: The version of the fields.
+    #: Version of this schema.
     schema: int
-    #: The files of weights.
+    #: Weight files.
     files: list[ConvertFile]
-    #: Weights by the way they were stored and the type they were written in, the largest first.
+    #: Weights grouped by source scheme and output type, largest group first.
     conversions: list[ConvertConversion]
     #: Stored tensors that are not written, with the reason.
     dropped: list[ConvertReasons]
     #: With --skip-unreadable: weights that cannot be read.
     skipped: list[ConvertReasons]
-    #: Weights that are written once, under the name of another.
+    #: Tied weights, which are written once under another name.
     tied: list[ConvertTied]
-    #: Keys of metadata that the format cannot hold.
+    #: Metadata keys that the output format cannot store.
     metadata_left_out: list[str]
-    #: dequantize: the type of decoded weights, and why.
+    #: dequantize: output type of decoded weights, with the reason.
     decoded_as: list[ConvertDecodedA]
-    #: dequantize: files beside the weights that were changed.
+    #: dequantize: other files of the model that were changed.
     rewritten: list[ConvertRewritten]
-    #: dequantize: files that were copied as they are.
+    #: dequantize: files that were copied unchanged.
     copied: list[str]
-    #: Files beside the weights that were made: configs, the tokenizer.
+    #: Other files that were generated: configs, the tokenizer.
     made: list[str]
-    #: What the model does not tell, and is left to whoever loads the output.
+    #: Settings not stored in the source; the loader's defaults apply.
     not_carried: list[str]
-    #: dequantize: files that were neither copied nor replaced.
+    #: dequantize: files that were not copied, with the reason.
     left_behind: list[ConvertReasons]
-    #: What was decided, and what is worth knowing.
+    #: Notes on decisions and other useful facts.
     notes: list[str]
-    #: Stored bytes of the weights, without what was kept.
+    #: Bytes read from the source, excluding kept files.
     read_bytes: int
-    #: Bytes of the files written, without what was kept.
+    #: Bytes written, excluding kept files.
     write_bytes: int
-    #: The number of threads.
+    #: Number of threads.
     threads: int
-    #: Bytes of all their tiles.
+    #: Memory for the tiles of all threads, in bytes.
     tile_memory: int
-    #: How long it took; null in a dry run.
+    #: Duration in seconds; null in a dry run.
     seconds: float | None
-    #: The largest memory of the process, where the system says so; null in a dry run.
+    #: Peak memory of the process in bytes; null in a dry run, or if the system does not report it.
     peak_memory: int | None
-    #: Finite values that became infinite; null in a dry run.
+    #: Number of finite values that became infinite; null in a dry run.
     overflowed: int | None
-    #: With --dry-run: everything that would be written.
+    #: With --dry-run: the planned output.
     plan: NotRequired[ConvertPlan]
-    #: quantize: what was lost, by types and by weights; before anything is written, without cost.
+    #: quantize: quantization error by type and by weight. In a dry run, the error is not measured.
     quantized: NotRequired[ConvertQuantized]
-    #: With --verify. If ok is false, there is no output.
+    #: With --verify: result of the check. If ok is false, there is no output.
     verified: NotRequired[VerifyCompared]
 
 
 class VerifyMismatch(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: The first element that differs, counted through the whole tensor; null where type or shape
-    #: differ.
+    #: Flat index of the first element that differs; null if type or shape differs.
     first_index: int | None
-    #: What the source gives: a number, bytes, or a type and a shape.
+    #: Expected value: a number, bytes, or a type and a shape.
     expected: str
-    #: What is there.
+    #: Value in the output.
     found: str
-    #: How many elements differ.
+    #: Number of elements that differ.
     count: int
 
 
 class VerifySkipped(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: Why it cannot be read.
+    #: Reason why the weight cannot be read.
     reason: str
 
 
 class VerifyFile(TypedDict):
     """Part of a report."""
 
-    #: The file.
+    #: File name.
     name: str
-    #: What is wrong with it.
+    #: Problem with the file.
     problem: str
 
 
 class VerifyReport(TypedDict):
-    """How an output compares with what its source gives. More fields may be added."""
+    """Comparison of an output with its source. More fields may be added."""
 
-    #: The version of the fields.
+    #: Version of this schema.
     schema: int
-    #: Rules of the call that match nothing.
+    #: Notes on rules that match nothing.
     notes: list[str]
-    #: Nothing differs.
+    #: True if nothing differs.
     ok: bool
-    #: Tensors whose elements were compared.
+    #: Number of compared tensors.
     checked: int
     #: Tensors that differ.
     mismatched: list[VerifyMismatch]
-    #: Names that the output lacks.
+    #: Tensors missing from the output.
     missing: list[str]
-    #: Names that the source does not have.
+    #: Tensors of the output that the source does not have.
     extra: list[str]
     #: With --skip-unreadable: weights of the source that cannot be read.
     skipped: list[VerifySkipped]
-    #: Files beside the weights that are missing or wrong.
+    #: Other files that are missing or wrong.
     files: list[VerifyFile]
-    #: Configs and copied files that were compared.
+    #: Number of compared configs and copied files.
     checked_files: int
-    #: Finite values that became infinite.
+    #: Number of finite values that became infinite.
     overflowed: int
-    #: Weights that the output maps to another name.
+    #: Number of tied weights in the output.
     tied: int
-    #: Bytes of the tensors that were compared.
+    #: Size of the compared tensors in bytes.
     bytes: int
 
 
 class DiffSummaryWorstTensor(TypedDict):
     """Part of a report."""
 
-    #: The weight's name in A.
+    #: Name of the weight in A.
     name: str
-    #: The figure.
+    #: Value of the metric.
     value: float | None
 
 
 class DiffSummaryWorst(TypedDict):
     """Part of a report."""
 
-    #: The figure.
+    #: Metric.
     metric: Literal["cosine", "max_abs", "mean_abs", "rmse", "relative", "snr_db", "ulp_max"]
-    #: The worst first.
+    #: Weights, worst first.
     tensors: list[DiffSummaryWorstTensor]
 
 
 class DiffSummaryReencoded(TypedDict):
-    """With --reencode: originals that were encoded once more."""
+    """With --reencode: summary of the re-encoded originals."""
 
-    #: How many.
+    #: Number of re-encoded weights.
     compared: int
-    #: Those whose stored bytes that gives.
+    #: Weights whose re-encoded bytes equal the stored bytes.
     same_bytes: int
-    #: The largest error_ratio.
+    #: Largest error_ratio.
     worst_ratio: float | None
 
 
 class DiffSummary(TypedDict):
-    """Counts of pairs by their verdict, and figures over all of them."""
+    """Number of pairs by verdict, and metrics over all pairs."""
 
-    #: Pairs of weights.
+    #: Number of compared pairs.
     compared: int
-    #: Every number is the same to the bit.
+    #: Pairs whose values are bit-identical.
     identical: int
-    #: One side is the other, rounded to its type.
+    #: Pairs where one side equals the other after rounding to its type.
     equal_after_rounding: int
-    #: Nothing differs but what the storage of a side cannot hold.
+    #: Pairs whose differences are within the precision of the storage.
     within_precision: int
-    #: Something does.
+    #: Pairs with larger differences.
     changed: int
-    #: There is no rule for the storage of a side.
+    #: Pairs without a rule for the storage of one side.
     unjudged: int
-    #: The shapes differ.
+    #: Pairs with different shapes.
     shape_mismatch: int
-    #: Weights on one side only.
+    #: Weights that only one side has.
     missing: int
-    #: The numbers of a side cannot be decoded.
+    #: Pairs where one side cannot be decoded.
     undecoded: int
     #: Pairs that count as a difference.
     failed: int
-    #: The least cosine of all pairs.
+    #: Smallest cosine of all pairs.
     min_cosine: float | None
-    #: Pairs with a cosine under 0.999, or under the one that --fail-over names.
+    #: Pairs with a cosine below 0.999, or below the bound in --fail-over.
     below: int
-    #: The cosine over all weights.
+    #: Cosine over all weights.
     model_cosine: float | None
-    #: The root mean square of all differences.
+    #: Root mean square of all differences.
     model_rmse: float | None
-    #: The worst five by each figure.
+    #: The five worst weights by each metric.
     worst: list[DiffSummaryWorst]
-    #: With --reencode: originals that were encoded once more.
+    #: With --reencode: summary of the re-encoded originals.
     reencoded: NotRequired[DiffSummaryReencoded]
 
 
 class DiffReasons(TypedDict):
     """Part of a report."""
 
-    #: The model it is in.
+    #: Model that has the weight.
     side: Literal["a", "b"]
-    #: Its name.
+    #: Name.
     name: str
-    #: Why.
+    #: Reason.
     reason: str
 
 
@@ -641,171 +639,171 @@ class DiffTensorPlace(TypedDict):
 
     #: Coordinates in A.
     index: list[int]
-    #: The number in A; null where it is not finite.
+    #: Value in A; null if it is not finite.
     a: float | None
-    #: The number in B; null where it is not finite.
+    #: Value in B; null if it is not finite.
     b: float | None
-    #: How far out it is, where 1 is as far as storage explains.
+    #: Size of the difference, where 1 is the most that the storage explains.
     half_gaps: float | None
 
 
 class DiffTensorReencoded(TypedDict):
-    """With --reencode, where the original was encoded once more: what came of it."""
+    """With --reencode: result of re-encoding the original."""
 
-    #: The type that it was encoded to.
+    #: Type of the encoder.
     encoder: str
-    #: The side that is stored in it.
+    #: Side that is stored in this type.
     side: Literal["a", "b"]
-    #: Stored blocks that encoding gives.
+    #: Stored blocks that equal the re-encoded ones.
     identical_blocks: int
-    #: All blocks.
+    #: Number of all blocks.
     blocks: int
-    #: The stored side's root mean square error against the original over the encoder's.
+    #: RMS error of the stored side divided by that of the encoder, both against the original.
     error_ratio: float | None
 
 
 class DiffTensor(TypedDict):
     """Part of a report."""
 
-    #: Its name in A.
+    #: Name in A.
     name_a: str
-    #: Its name in B.
+    #: Name in B.
     name_b: str
-    #: Its shape in A.
+    #: Shape in A.
     shape_a: list[int]
-    #: Its shape in B.
+    #: Shape in B.
     shape_b: list[int]
-    #: How A stores it.
+    #: Storage scheme in A.
     scheme_a: str
-    #: How B stores it.
+    #: Storage scheme in B.
     scheme_b: str
-    #: The kind within the scheme of A.
+    #: Variant of the scheme in A.
     variant_a: str
-    #: The kind within the scheme of B.
+    #: Variant of the scheme in B.
     variant_b: str
     #: Bits per weight in A.
     bits_a: float | None
     #: Bits per weight in B.
     bits_b: float | None
-    #: What was done to make both sides comparable.
+    #: Transformation that makes both sides comparable.
     transform: str | None
-    #: How many numbers.
+    #: Number of elements.
     elements: int
-    #: How many are the same to the bit.
+    #: Number of bit-identical elements.
     identical: int | None
-    #: The largest difference.
+    #: Largest absolute difference.
     max_abs: float | None
-    #: Where it is, counted through A.
+    #: Flat index of the largest difference in A.
     max_abs_index: int | None
-    #: The mean difference.
+    #: Mean absolute difference.
     mean_abs: float | None
-    #: The root mean square of the differences.
+    #: Root mean square of the differences.
     rmse: float | None
-    #: The norm of the difference over the norm of A.
+    #: Norm of the difference divided by the norm of A.
     relative: float | None
-    #: The same in decibels.
+    #: Signal-to-noise ratio in decibels: `relative` on a logarithmic scale.
     snr_db: float | None
-    #: 1 where both sides are zero, 0 where one is.
+    #: Cosine similarity; 1 if both sides are zero, 0 if only one is.
     cosine: float | None
-    #: The most steps between two numbers.
+    #: Largest distance in units in the last place (ULP) of ulp_type.
     ulp_max: int | None
-    #: The type whose steps these are: the coarser one.
+    #: Type that ulp_max counts in: the coarser of both sides.
     ulp_type: str | None
-    #: NaN in A.
+    #: Number of NaN values in A.
     nan_a: int | None
-    #: NaN in B.
+    #: Number of NaN values in B.
     nan_b: int | None
-    #: Infinite numbers in A.
+    #: Number of infinite values in A.
     inf_a: int | None
-    #: Infinite numbers in B.
+    #: Number of infinite values in B.
     inf_b: int | None
-    #: Elements where the sides disagree on being finite.
+    #: Elements that are finite on one side only, or infinite with opposite signs.
     unlike: int | None
-    #: The mean of the finite numbers of A; null where equal bytes were not decoded.
+    #: Mean of the finite values of A; null if equal bytes were not decoded.
     mean_a: float | None
-    #: The same of B.
+    #: Mean of the finite values of B; null if equal bytes were not decoded.
     mean_b: float | None
-    #: Their standard deviation in A.
+    #: Standard deviation of the finite values of A.
     std_a: float | None
-    #: The same in B.
+    #: Standard deviation of the finite values of B.
     std_b: float | None
-    #: What was asked of the pair; null where bytes are the same, or nothing was compared.
+    #: Rule that was applied to the pair; null if the bytes are equal or nothing was compared.
     bound: Literal["equal", "nearest-level", "overlapping-cells", "rows", "none", None]
-    #: Elements that the other side does not explain.
+    #: Elements whose difference the storage does not explain.
     outside: int | None
-    #: Rows that hold them.
+    #: Rows with such elements.
     outside_rows: int | None
-    #: The first of them, at most eight.
+    #: First such elements, at most eight.
     places: list[DiffTensorPlace]
-    #: What the change looks like, in words.
+    #: Description of the change.
     change: str | None
-    #: With --reencode, where the original was encoded once more: what came of it.
+    #: With --reencode: result of re-encoding the original.
     reencoded: NotRequired[DiffTensorReencoded]
-    #: The verdict; the guide says what each means.
+    #: Verdict; the guide explains each.
     status: Literal["identical", "equal-after-rounding", "within-precision", "changed", "unjudged", "shape", "undecoded", "uncompared"]
-    #: It counts as a difference.
+    #: True if the pair counts as a difference.
     failed: bool
-    #: What else there is to say.
+    #: Further information.
     message: str | None
 
 
 class DiffMetadataChanged(TypedDict):
     """Part of a report."""
 
-    #: The key.
+    #: Key.
     key: str
-    #: What it holds in A.
+    #: Value in A.
     a: Any
-    #: What it holds in B.
+    #: Value in B.
     b: Any
 
 
 class DiffMetadata(TypedDict):
-    """Entries of metadata and configs that are not the same."""
+    """Differences in metadata and configs."""
 
-    #: Keys of A alone.
+    #: Keys that only A has.
     only_a: list[str]
-    #: Keys of B alone.
+    #: Keys that only B has.
     only_b: list[str]
-    #: Keys of both that hold something else.
+    #: Keys whose values differ.
     changed: list[DiffMetadataChanged]
 
 
 class DiffReport(TypedDict):
-    """How two models compare. Figures that are not finite are null. More fields may be added."""
+    """Comparison of two models. Metrics that are not finite are null. More fields may be added."""
 
-    #: The version of the fields.
+    #: Version of this schema.
     schema: int
-    #: The first model.
+    #: First model.
     a: str
-    #: The second model.
+    #: Second model.
     b: str
-    #: Nothing counts as a difference.
+    #: True if nothing counts as a difference.
     ok: bool
-    #: Counts of pairs by their verdict, and figures over all of them.
+    #: Number of pairs by verdict, and metrics over all pairs.
     summary: DiffSummary
     #: Weights of A without a counterpart.
     only_a: list[str]
     #: Weights of B without a counterpart.
     only_b: list[str]
-    #: Weights that need no counterpart.
+    #: Weights that need no counterpart, with the reason.
     explained: list[DiffReasons]
     #: With --skip-unreadable: weights that cannot be read.
     skipped: list[DiffReasons]
-    #: The pairs.
+    #: Compared pairs.
     tensors: list[DiffTensor]
-    #: Entries of metadata and configs that are not the same.
+    #: Differences in metadata and configs.
     metadata: DiffMetadata
-    #: How names were matched, and what is worth knowing.
+    #: Notes on how names were matched, and other useful facts.
     notes: list[str]
 
 
 class StatsTensorFinding(TypedDict):
     """Part of a report."""
 
-    #: A stable word for it.
+    #: Stable identifier of the warning.
     kind: Literal["nan", "infinite", "exploded-rows", "saturated", "all-zero", "constant", "dead-rows", "dead-columns", "outliers"]
-    #: The same in words, with places.
+    #: Description of the warning, with positions.
     message: str
 
 
@@ -813,186 +811,185 @@ class StatsTensorFinding(TypedDict):
 StatsTensorHistogram = TypedDict(
     "StatsTensorHistogram",
     {
-        #: Where the first stretch begins.
+        #: Start of the first bin.
         "from": "float",
-        #: Where the last one ends.
+        #: End of the last bin.
         "to": "float",
-        #: The share of the numbers in each.
+        #: Share of the values in each bin.
         "shares": "list[float]",
     },
 )
 
 
 class StatsTensorRows(TypedDict):
-    """What is known of rows; absent where there are not several."""
+    """Statistics of rows; absent for fewer than two rows."""
 
-    #: How many rows.
+    #: Number of rows.
     count: int
-    #: Numbers of a row.
+    #: Values per row.
     elements: int
-    #: Rows of nothing but zeros.
+    #: Number of all-zero rows.
     dead: int
-    #: The first of them.
+    #: Indices of the first all-zero rows.
     first_dead: list[int]
-    #: Columns of nothing but zeros; null where there are too many columns to say.
+    #: Number of all-zero columns; null if there are too many columns to track.
     dead_columns: int | None
-    #: The first of them.
+    #: Indices of the first all-zero columns.
     first_dead_columns: list[int]
-    #: Rows whose largest number is surely more than 1000 times that of the median row.
+    #: Number of rows whose largest value exceeds 1000 times that of the median row.
     exploded: int
-    #: Numbers as large as the largest of their row, but for one of each row.
+    #: Values equal to the largest of their row, not counting one per row.
     repeated_extremes: int
 
 
 class StatsTensor(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: Its logical shape.
+    #: Logical shape.
     shape: list[int]
-    #: How it is stored.
+    #: Storage scheme.
     scheme: str
-    #: The kind within the scheme.
+    #: Variant of the scheme.
     variant: str
-    #: What looks wrong, the worst first.
+    #: Warnings, worst first.
     findings: list[StatsTensorFinding]
-    #: How many numbers.
+    #: Number of values.
     elements: int
-    #: Their mean; null if none is finite.
+    #: Mean; null if no value is finite.
     mean: float | None
-    #: Their standard deviation.
+    #: Standard deviation.
     deviation: float | None
-    #: The smallest.
+    #: Smallest value.
     min: float | None
-    #: The first place of it.
+    #: Index of its first occurrence.
     min_index: list[int] | None
-    #: The largest.
+    #: Largest value.
     max: float | None
-    #: The first place of it.
+    #: Index of its first occurrence.
     max_index: list[int] | None
-    #: How many are zero.
+    #: Number of zeros.
     zeros: int
-    #: How many are NaN.
+    #: Number of NaN values.
     nan: int
-    #: The first of those; absent if there is none.
+    #: Index of the first NaN; absent if there is none.
     first_nan: NotRequired[list[int]]
-    #: How many are infinite.
+    #: Number of infinite values.
     infinite: int
-    #: The first of those; absent if there is none.
+    #: Index of the first infinite value; absent if there is none.
     first_infinite: NotRequired[list[int]]
-    #: Finite numbers that the quantiles and the histogram are made of: all, or of a large weight
-    #: one in sixteen.
+    #: Number of finite values behind the quantiles and the histogram: all, or one in sixteen for a
+    #: large weight.
     counted: int
-    #: How far the share of numbers below a quantile may be from its percent: 0 where all were
-    #: counted.
+    #: Largest error of the share of values below a quantile; 0 if all values were counted.
     rank_error: float
-    #: By percent: 1, 5, 25, 50, 75, 95, 99.
+    #: Quantiles by percent: 1, 5, 25, 50, 75, 95, 99.
     quantiles: dict[str, float | None]
-    #: Numbers surely more than 20 deviations from the mean; at least so many where not all were
-    #: counted.
+    #: Number of values more than 20 standard deviations from the mean; a lower bound if not all
+    #: values were counted.
     outliers: int
-    #: Even stretches; null where there is nothing to divide.
+    #: Histogram with bins of equal width; null if there is no range to divide.
     histogram: StatsTensorHistogram | None
-    #: What is known of rows; absent where there are not several.
+    #: Statistics of rows; absent for fewer than two rows.
     rows: NotRequired[StatsTensorRows]
 
 
 class StatsSkipped(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: Why it cannot be read.
+    #: Reason why the weight cannot be read.
     reason: str
 
 
 class StatsReport(TypedDict):
-    """Figures of all weights of a model, what looks worst first. More fields may be added."""
+    """Statistics of all weights of a model, most suspicious first. More fields may be added."""
 
-    #: The version of the fields.
+    #: Version of this schema.
     schema: int
-    #: What was opened.
+    #: The path, name or address that was opened.
     path: str
-    #: Weights that were looked at.
+    #: Number of weights.
     weights: int
-    #: Their numbers.
+    #: Number of values.
     elements: int
-    #: Numbers that are NaN.
+    #: Number of NaN values.
     nan: int
-    #: Numbers that are infinite.
+    #: Number of infinite values.
     infinite: int
-    #: Weights with findings.
+    #: Number of weights with warnings.
     odd: int
-    #: How far a quantile may be from the right one, as a share of itself.
+    #: Largest relative error of a quantile.
     quantile_error: float
-    #: The weights: what looks worst comes first, otherwise in the order of the model.
+    #: Weights with the worst warnings first; the others in model order.
     tensors: list[StatsTensor]
     #: With --skip-unreadable: weights that cannot be read.
     skipped: list[StatsSkipped]
-    #: What was decided, and what is worth knowing.
+    #: Notes on decisions and other useful facts.
     notes: list[str]
 
 
 class HashSkipped(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: Why it cannot be read.
+    #: Reason why the weight cannot be read.
     reason: str
 
 
 class HashTensorPart(TypedDict):
     """Part of a report."""
 
-    #: Its name in the file.
+    #: Name in the file.
     name: str
-    #: What it does in the weight.
+    #: Role of the tensor in the weight.
     role: str
-    #: Its stored type.
+    #: Stored type.
     dtype: str
-    #: Its stored shape.
+    #: Stored shape.
     shape: list[int]
-    #: Its bytes.
+    #: Size in bytes.
     bytes: int
-    #: The BLAKE3 of its bytes.
+    #: BLAKE3 hash of its bytes.
     hash: str
 
 
 class HashTensor(TypedDict):
     """Part of a report."""
 
-    #: Its name.
+    #: Name.
     name: str
-    #: Its hash.
+    #: Hash of the weight.
     hash: str
-    #: Its logical shape.
+    #: Logical shape.
     shape: list[int]
-    #: The stored tensors it is made of; absent with --values.
+    #: Stored tensors of the weight; absent with --values.
     parts: NotRequired[list[HashTensorPart]]
 
 
 class HashReport(TypedDict):
-    """The hash of one model. With several models, --json prints an array of these objects (and of errors), --json-lines one a line. What is hashed is described in the guide. More fields may be added."""
+    """Hash of one model. For several models, --json prints an array of these objects and of errors; --json-lines prints one per line. The guide describes the hashed data. More fields may be added."""
 
-    #: The version of the fields.
+    #: Version of this schema.
     schema: int
-    #: What was opened.
+    #: The path, name or address that was opened.
     path: str
-    #: The hash of the model.
+    #: Hash of the model.
     hash: str
-    #: What was hashed: what is stored, or with --values the numbers as f32.
+    #: Hashed data: the stored tensors, or with --values the decoded values as f32.
     of: Literal["stored", "values"]
-    #: The version of what a hash is made of.
+    #: Version of the hash definition.
     encoding: int
-    #: Weights that were hashed.
+    #: Number of hashed weights.
     weights: int
-    #: Bytes that were hashed.
+    #: Number of hashed bytes.
     bytes: int
-    #: With --skip-unreadable: weights that were left out.
+    #: With --skip-unreadable: skipped weights, with the reason.
     skipped: list[HashSkipped]
-    #: What was decided, and what is worth knowing.
+    #: Notes on decisions and other useful facts.
     notes: list[str]
     #: With --tensors: every weight, sorted by name.
     tensors: NotRequired[list[HashTensor]]
@@ -1002,105 +999,104 @@ class HashReport(TypedDict):
 StatsFiguresHistogram = TypedDict(
     "StatsFiguresHistogram",
     {
-        #: Where the first stretch begins.
+        #: Start of the first bin.
         "from": "float",
-        #: Where the last one ends.
+        #: End of the last bin.
         "to": "float",
-        #: The share of the numbers in each.
+        #: Share of the values in each bin.
         "shares": "list[float]",
     },
 )
 
 
 class StatsFiguresRows(TypedDict):
-    """What is known of rows; absent where there are not several."""
+    """Statistics of rows; absent for fewer than two rows."""
 
-    #: How many rows.
+    #: Number of rows.
     count: int
-    #: Numbers of a row.
+    #: Values per row.
     elements: int
-    #: Rows of nothing but zeros.
+    #: Number of all-zero rows.
     dead: int
-    #: The first of them.
+    #: Indices of the first all-zero rows.
     first_dead: list[int]
-    #: Columns of nothing but zeros; null where there are too many columns to say.
+    #: Number of all-zero columns; null if there are too many columns to track.
     dead_columns: int | None
-    #: The first of them.
+    #: Indices of the first all-zero columns.
     first_dead_columns: list[int]
-    #: Rows whose largest number is surely more than 1000 times that of the median row.
+    #: Number of rows whose largest value exceeds 1000 times that of the median row.
     exploded: int
-    #: Numbers as large as the largest of their row, but for one of each row.
+    #: Values equal to the largest of their row, not counting one per row.
     repeated_extremes: int
 
 
 class StatsFigures(TypedDict):
-    """Figures of some numbers; mean, deviation, extremes and quantiles are those of the finite ones. Also the field stats of show --stats."""
+    """Statistics of a set of values. Mean, deviation, extremes and quantiles cover the finite values only. Also used for the field `stats` of show --stats."""
 
-    #: How many numbers.
+    #: Number of values.
     elements: int
-    #: Their mean; null if none is finite.
+    #: Mean; null if no value is finite.
     mean: float | None
-    #: Their standard deviation.
+    #: Standard deviation.
     deviation: float | None
-    #: The smallest.
+    #: Smallest value.
     min: float | None
-    #: The first place of it.
+    #: Index of its first occurrence.
     min_index: list[int] | None
-    #: The largest.
+    #: Largest value.
     max: float | None
-    #: The first place of it.
+    #: Index of its first occurrence.
     max_index: list[int] | None
-    #: How many are zero.
+    #: Number of zeros.
     zeros: int
-    #: How many are NaN.
+    #: Number of NaN values.
     nan: int
-    #: The first of those; absent if there is none.
+    #: Index of the first NaN; absent if there is none.
     first_nan: NotRequired[list[int]]
-    #: How many are infinite.
+    #: Number of infinite values.
     infinite: int
-    #: The first of those; absent if there is none.
+    #: Index of the first infinite value; absent if there is none.
     first_infinite: NotRequired[list[int]]
-    #: Finite numbers that the quantiles and the histogram are made of: all, or of a large weight
-    #: one in sixteen.
+    #: Number of finite values behind the quantiles and the histogram: all, or one in sixteen for a
+    #: large weight.
     counted: int
-    #: How far the share of numbers below a quantile may be from its percent: 0 where all were
-    #: counted.
+    #: Largest error of the share of values below a quantile; 0 if all values were counted.
     rank_error: float
-    #: By percent: 1, 5, 25, 50, 75, 95, 99.
+    #: Quantiles by percent: 1, 5, 25, 50, 75, 95, 99.
     quantiles: dict[str, float | None]
-    #: Numbers surely more than 20 deviations from the mean; at least so many where not all were
-    #: counted.
+    #: Number of values more than 20 standard deviations from the mean; a lower bound if not all
+    #: values were counted.
     outliers: int
-    #: Even stretches; null where there is nothing to divide.
+    #: Histogram with bins of equal width; null if there is no range to divide.
     histogram: StatsFiguresHistogram | None
-    #: What is known of rows; absent where there are not several.
+    #: Statistics of rows; absent for fewer than two rows.
     rows: NotRequired[StatsFiguresRows]
 
 
 class ShowReport(TypedDict):
-    """The numbers of one weight, or some of them. More fields may be added."""
+    """Values of one weight, or of a slice of it. More fields may be added."""
 
-    #: The version of the fields.
+    #: Version of this schema.
     schema: int
-    #: What was opened.
+    #: The path, name or address that was opened.
     path: str
-    #: The name of the weight.
+    #: Name of the weight.
     name: str
-    #: Its logical shape, outermost dimension first.
+    #: Logical shape, outermost dimension first.
     shape: list[int]
-    #: How it is stored.
+    #: Storage scheme.
     scheme: str
-    #: The kind within the scheme.
+    #: Variant of the scheme.
     variant: str
-    #: The type that the numbers are given in.
+    #: Type of the values.
     dtype: str
-    #: Which rows of the outermost dimension are given.
+    #: Selected range of the outermost dimension.
     rows: list[int]
-    #: Which elements of the innermost dimension are given.
+    #: Selected range of the innermost dimension.
     cols: list[int]
-    #: The numbers, in nested arrays.
+    #: Values as nested arrays.
     values: list[Any] | float | bool | None
-    #: With --stats: figures of these numbers.
+    #: With --stats: statistics of these values.
     stats: NotRequired[StatsFigures]
 
 

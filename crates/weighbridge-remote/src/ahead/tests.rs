@@ -24,9 +24,10 @@ impl Fetch for File {
             slow.fetched.lock().unwrap().push(range.clone());
             tokio::time::sleep(Duration::from_millis(5)).await;
             slow.under_way.fetch_sub(1, Ordering::SeqCst);
-            match range.start == 5 * BLOCK {
-                true => Err(io::ErrorKind::BrokenPipe.into()),
-                false => Ok(range.map(byte).collect()),
+            if range.start == 5 * BLOCK {
+                Err(io::ErrorKind::BrokenPipe.into())
+            } else {
+                Ok(range.map(byte).collect())
             }
         })
     }

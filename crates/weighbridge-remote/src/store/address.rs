@@ -62,20 +62,21 @@ impl Address {
             let forms = Scheme::ALL.map(|scheme| {
                 format!("{}://{}/KEY", scheme.name(), scheme.bucket_word().to_uppercase())
             });
-            error.hint(format!("an address is {}", listed(&forms, "or")))
+            error.hint(format!("write {}", listed(&forms, "or")))
         };
-        let (scheme, rest) = split(text)
-            .ok_or_else(|| wrong("this is not the address of an object store".into()))?;
+        let (scheme, rest) =
+            split(text).ok_or_else(|| wrong("not an object store address".into()))?;
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         if bucket.is_empty() {
             return Err(wrong(format!("the {} is missing", scheme.bucket_word())));
         }
         let allowed = |c: char| c.is_ascii_alphanumeric() || "-._$".contains(c);
         if !bucket.chars().all(allowed) || bucket.starts_with('.') {
-            return Err(wrong(format!("`{bucket}` cannot be a {}", scheme.bucket_word())));
+            return Err(wrong(format!("`{bucket}` is not a valid {} name", scheme.bucket_word())));
         }
-        let path = Path::parse(key)
-            .map_err(|_| wrong("the key has an empty part, `.` or `..` in it, or a character that keys cannot have".into()))?;
+        let path = Path::parse(key).map_err(|_| {
+            wrong("the key has an empty part, a `.` or `..` part, or an invalid character".into())
+        })?;
         let is_folder = key.is_empty() || key.ends_with('/');
         Ok(Self { scheme, bucket: bucket.to_owned(), key: path, is_folder })
     }

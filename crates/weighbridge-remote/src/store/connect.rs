@@ -121,8 +121,7 @@ impl Making<'_> {
     fn az(&self) -> Result<Connected> {
         let builder = configured!(self, MicrosoftAzureBuilder, |to, at| to.with_endpoint(at));
         let account = ACCOUNT.iter().find_map(|name| self.value(name)).ok_or_else(|| {
-            Error::usage("the storage account is not known")
-                .hint("set AZURE_STORAGE_ACCOUNT_NAME to the name of the account")
+            Error::usage("the storage account is not set").hint("set AZURE_STORAGE_ACCOUNT_NAME")
         })?;
         connected!(self, builder.with_account(account).with_container_name(&self.address.bucket))
     }
@@ -147,15 +146,16 @@ impl Making<'_> {
         let names = endpoint_variables(self.address.scheme);
         let found = names.iter().find_map(|name| Some((*name, self.value(name)?)));
         let Some((name, endpoint)) = found else { return Ok(None) };
-        let url = reqwest::Url::parse(&endpoint)
-            .map_err(|_| Error::usage(format!("{name} is not an address such as https://host")))?;
+        let url = reqwest::Url::parse(&endpoint).map_err(|_| {
+            Error::usage(format!("{name} is not a web address such as https://host"))
+        })?;
         let encrypted = url.scheme() == "https";
         if !encrypted
             && (url.scheme() != "http" || !(self.settings.allow_http || is_loopback(&url)))
         {
             let host = url.host_str().unwrap_or_default();
-            let why = format!("{name} names {host}, to which a connection would not be encrypted");
-            return Err(Error::usage(why).hint("give it an https address, or allow plain http"));
+            let why = format!("{name} names {host} without encryption (plain http)");
+            return Err(Error::usage(why).hint("use an https address, or allow plain http"));
         }
         Ok(Some(endpoint))
     }
@@ -191,19 +191,18 @@ impl Making<'_> {
 /// The store's own words name what is wrong with a variable; they do not quote secrets.
 fn unusable(error: &object_store::Error, tried: &str) -> Error {
     let why = crate::store::fault::reason(error);
-    Error::usage(format!("the store cannot be reached as it is configured: {why}")).hint(tried)
+    Error::usage(format!("invalid object store configuration: {why}")).hint(tried)
 }
 
 /// The certificates of a file.
 fn certificates(file: &FilePath) -> Result<Vec<Certificate>> {
     let pem = std::fs::read(file).map_err(|e| Error::io(e, "cannot read").in_file(file))?;
     let found = Certificate::from_pem_bundle(&pem).unwrap_or_default();
-    match found.is_empty() {
-        true => Err(Error::usage("has no certificates in PEM form")
-            .in_file(file)
-            .hint("such a file has lines that say BEGIN CERTIFICATE")),
-        false => Ok(found),
+    if found.is_empty() {
+        let error = Error::usage("no PEM certificates found").in_file(file);
+        return Err(error.hint("a PEM file has lines with BEGIN CERTIFICATE"));
     }
+    Ok(found)
 }
 
 fn connector() -> Result<SpawnedReqwestConnector> {
@@ -240,7 +239,7 @@ mod tests {
         let error = attempt("s3://b/k", &usual, &far).map(drop).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "s3://b/k: AWS_ENDPOINT_URL names minio.lan, to which a connection would not be encrypted"
+            "s3://b/k: AWS_ENDPOINT_URL names minio.lan without encryption (plain http)"
         );
         // The environment cannot allow what the caller did not.
         let both = [far[0], ("AWS_ALLOW_HTTP", "true")];
@@ -279,7 +278,7 @@ mod tests {
         let (anonymous, said) =
             tried(Scheme::S3, &[("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "y")]);
         assert!(
-            !anonymous && said.starts_with("requests are signed by AWS_ACCESS_KEY_ID"),
+            !anonymous && said.starts_with("requests are signed with AWS_ACCESS_KEY_ID"),
             "{said}"
         );
         assert!(
@@ -295,6 +294,6 @@ mod tests {
         assert!(attempt("s3://b/k", &settings, &[]).is_err());
         std::fs::write(&file, "nothing").unwrap();
         let error = attempt("s3://b/k", &settings, &[]).map(drop).unwrap_err();
-        assert!(error.to_string().contains("no certificates"), "{error}");
+        assert!(error.to_string().contains("no PEM certificates"), "{error}");
     }
 }

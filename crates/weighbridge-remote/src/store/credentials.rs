@@ -76,7 +76,7 @@ pub(crate) fn find(scheme: Scheme, env: Lookup<'_>) -> Credentials {
     let of_scheme = switches[scheme as usize];
     let unsigned = |why: String| Credentials {
         is_anonymous: true,
-        tried: format!("requests are not signed, because {why}"),
+        tried: format!("requests are not signed because {why}"),
     };
     let switch = env(of_scheme).unwrap_or_default().to_ascii_lowercase();
     if matches!(&*switch, "1" | "true" | "yes" | "on") {
@@ -91,7 +91,7 @@ pub(crate) fn find(scheme: Scheme, env: Lookup<'_>) -> Credentials {
         return unsigned(format!("none of {} is set{not_read}", variables.join(", ")));
     }
     let by = file.filter(|_| set.is_empty()).unwrap_or_else(|| set.join(" and "));
-    Credentials { is_anonymous: false, tried: format!("requests are signed by {by}{not_read}") }
+    Credentials { is_anonymous: false, tried: format!("requests are signed with {by}{not_read}") }
 }
 
 pub(crate) fn is_set(env: Lookup<'_>, name: &str) -> bool {

@@ -114,10 +114,8 @@ impl StoreDestination {
         if self.is_single {
             return Ok(self.root.clone());
         }
-        let outside = || {
-            Error::usage("this name leads out of the prefix that is written")
-                .in_file(FilePath::new(name))
-        };
+        let outside =
+            || Error::usage("this name is outside the output prefix").in_file(FilePath::new(name));
         under(&self.root, name).ok_or_else(outside)
     }
 
@@ -129,7 +127,7 @@ impl StoreDestination {
             return match found {
                 Ok(meta) => Ok(BTreeMap::from([(self.root.clone(), meta)])),
                 Err(object_store::Error::NotFound { .. }) => Ok(BTreeMap::new()),
-                Err(error) => Err(self.bucket.fault(&self.root, "cannot look at", &error)),
+                Err(error) => Err(self.bucket.fault(&self.root, "cannot stat", &error)),
             };
         }
         let prefix = Some(&self.root).filter(|prefix| !prefix.is_root());
@@ -181,25 +179,26 @@ impl StoreDestination {
         let is_there = |name| self.key(name).ok().filter(|key| there.contains_key(key));
         if self.force {
             let is_ours = self.is_single || is_there(PLAN).or(is_there(MANIFEST)).is_some();
-            let foreign = "holds objects, and no manifest that says they were written by this program: they are never overwritten";
+            let foreign =
+                "contains objects from another program (no manifest), which are never overwritten";
             let error = || Error::usage(foreign).remedy(Remedy::AnotherTarget).in_file(&place);
             return is_ours.then_some(()).ok_or_else(error);
         }
         let plan: Option<Plan> = is_there(PLAN).and_then(|key| self.read_json(&key));
         let exists = || match (self.is_single, there.len()) {
-            (true, _) => Error::usage("this object exists already"),
-            (_, 1) => Error::usage(format!("an object is there already: {first}")),
+            (true, _) => Error::usage("this object already exists"),
+            (_, 1) => Error::usage(format!("an object already exists: {first}")),
             (_, many) => {
-                Error::usage(format!("{many} objects are there already, the first is {first}"))
+                Error::usage(format!("{many} objects already exist, the first is {first}"))
             }
         };
         let error = match plan {
             Some(plan) if plan.stamp == stamp && self.resume => return Ok(()),
             Some(plan) if plan.stamp == stamp => {
-                Error::usage("an earlier run of the same work was not finished here")
+                Error::usage("an earlier run of this command did not finish here")
                     .remedy(Remedy::Resume)
             }
-            Some(_) => Error::usage("an earlier run was not finished here, and it did other work"),
+            Some(_) => Error::usage("an earlier run of another command did not finish here"),
             None => exists(),
         };
         let replace = if self.is_single { Remedy::Overwrite } else { Remedy::OverwriteInPlace };
@@ -250,14 +249,14 @@ impl StoreDestination {
         let is_noted = |old: &Record| {
             old.name == name && same_tag(object.e_tag.as_deref(), old.etag.as_deref())
         };
-        match state.begun.contains(name) || state.replaced.iter().any(is_noted) {
-            true => Ok(()),
-            false => Err(self.foreign(key)),
+        if state.begun.contains(name) || state.replaced.iter().any(is_noted) {
+            return Ok(());
         }
+        Err(self.foreign(key))
     }
 
     fn foreign(&self, key: &Path) -> Error {
-        Error::usage("was not written by this program, and is never overwritten")
+        Error::usage("was written by another program and is never overwritten")
             .in_file(&self.bucket.place(key))
             .remedy(Remedy::AnotherTarget)
     }
@@ -286,10 +285,7 @@ impl Destination for StoreDestination {
     fn unnamed(&self) -> Option<PathBuf> {
         let place = self.bucket.place(&self.root);
         // A slash says that it is no object.
-        Some(match self.is_single {
-            true => place,
-            false => PathBuf::from(format!("{}/", place.display())),
-        })
+        Some(if self.is_single { place } else { PathBuf::from(format!("{}/", place.display())) })
     }
 
     fn begin(&self, stamp: &dyn Fn() -> String) -> Result<()> {
@@ -307,11 +303,11 @@ impl Destination for StoreDestination {
                 let plan = Plan { version: VERSION, stamp: stamp.clone(), run: self.run.clone() };
                 let mode = if self.force { PutMode::Overwrite } else { PutMode::Create };
                 self.put_json(&key, &plan, mode)
-                    .map_err(|error| error.hint("another run may have begun here just now"))?;
+                    .map_err(|error| error.hint("another run may have just started here"))?;
             }
         }
         let began = self.stamp.set(stamp).is_ok() && self.there.set(there).is_ok();
-        began.then_some(()).ok_or_else(|| Error::usage("the output was started already"))
+        began.then_some(()).ok_or_else(|| Error::usage("the output was already started"))
     }
 
     fn found(&self, name: &str, len: u64) -> FoundFile {
@@ -333,12 +329,11 @@ impl Destination for StoreDestination {
                 && object.size == len
                 && same_tag(object.e_tag.as_deref(), record.etag.as_deref())
         };
-        match object.is_some_and(same) && record.name == name {
-            true => {
-                self.state().files.insert(name.to_owned(), record);
-                FoundFile::Complete
-            }
-            false => FoundFile::Damaged,
+        if object.is_some_and(same) && record.name == name {
+            self.state().files.insert(name.to_owned(), record);
+            FoundFile::Complete
+        } else {
+            FoundFile::Damaged
         }
     }
 

@@ -20,26 +20,29 @@ impl Bucket {
         let of_kind = |kind, text: String| Error::io(io::Error::new(kind, text), doing);
         let error = match error {
             StoreError::NotFound { .. } if is_missing_bucket(&why) => {
-                of_kind(io::ErrorKind::NotFound, format!("there is no {word} `{bucket}`"))
-                    .hint(format!("make the {word} first, or look at its name and at the server that the environment names"))
+                of_kind(io::ErrorKind::NotFound, format!("{word} `{bucket}` not found")).hint(
+                    format!(
+                        "create the {word}, or check its name and the endpoint in the environment"
+                    ),
+                )
             }
             StoreError::NotFound { .. } => {
-                of_kind(io::ErrorKind::NotFound, "there is no such object".into())
-                    .hint(format!("look at the key, and at what the {word} holds"))
+                of_kind(io::ErrorKind::NotFound, "object not found".into())
+                    .hint(format!("check the key and the contents of the {word}"))
             }
             StoreError::Precondition { .. } | StoreError::NotModified { .. } => changed(),
             StoreError::AlreadyExists { .. } => {
-                of_kind(io::ErrorKind::AlreadyExists, "it exists already".into())
+                of_kind(io::ErrorKind::AlreadyExists, "it already exists".into())
                     .remedy(Remedy::OverwriteInPlace)
                     .remedy(Remedy::AnotherTarget)
             }
             StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {
-                of_kind(io::ErrorKind::PermissionDenied, format!("access was refused ({why})"))
+                of_kind(io::ErrorKind::PermissionDenied, format!("access denied ({why})"))
                     .hint(&self.tried)
             }
             _ if is_cut_short(&why) => of_kind(io::ErrorKind::UnexpectedEof, why),
             _ => of_kind(io::ErrorKind::Other, why)
-                .hint("try again; if it stays so, look at the connection and at the server"),
+                .hint("retry; if it fails again, check the connection and the server"),
         };
         error.in_file(&self.place(key))
     }
@@ -47,7 +50,8 @@ impl Bucket {
 
 /// The object is no longer the one whose first bytes were read.
 pub(crate) fn changed() -> Error {
-    Error::malformed("was changed while it was read").hint("start again when nobody writes to it")
+    Error::malformed("was changed while it was read")
+        .hint("run it again once nothing writes to the object")
 }
 
 /// As an error of the kind that callers of [`crate::Folder`] look at.
@@ -65,7 +69,7 @@ pub(crate) fn reason(error: &StoreError) -> String {
         (Some(code), None) => code.to_owned(),
         _ => text.split('<').next().unwrap_or_default().to_owned(),
     };
-    let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("no reason was given");
+    let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
     without_query(line.trim().trim_end_matches([':', '.', ' ']))
 }
 

@@ -148,7 +148,7 @@ async fn first_answer(
     };
     // Asked for as a whole, it must still be empty: nobody expects all its bytes here.
     if answer.range.end - answer.range.start > wanted {
-        return Err(other("the object is not as long as the listing said".to_owned()));
+        return Err(other("the object length differs from the listing".to_owned()));
     }
     let (meta, range) = (answer.meta.clone(), answer.range.clone());
     let mut bytes = vec![0; usize::try_from(range.end - range.start).unwrap_or(0)];
@@ -172,7 +172,7 @@ async fn fill(answer: GetResult, out: &mut [u8]) -> object_store::Result<()> {
     while let Some(piece) = stream.next().await {
         let piece = piece?;
         let Some(place) = out.get_mut(filled..filled + piece.len()) else {
-            let why = format!("the server sent more than the {len} bytes it was asked for");
+            let why = format!("the server sent more than the {len} requested bytes");
             return Err(other(why));
         };
         place.copy_from_slice(&piece);

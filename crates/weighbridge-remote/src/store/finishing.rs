@@ -44,7 +44,7 @@ impl StoreDestination {
             let key = self.key(&name)?;
             // Stores cannot complete an upload only if nothing is there; this comes close.
             if is_new && matches!(content, Content::Sent(_)) && !self.list()?.is_empty() {
-                return Err(meanwhile("another run has written this object meanwhile")
+                return Err(meanwhile("another run wrote this object in the meantime")
                     .in_file(&self.bucket.place(&key)));
             }
             let mode = if is_new { PutMode::Create } else { PutMode::Overwrite };
@@ -74,7 +74,7 @@ impl StoreDestination {
     /// What this run has put belongs to the other one now, and is not deleted any more.
     pub(super) fn finished_by_other(&self) -> Error {
         self.state().put.clear();
-        meanwhile("another run has finished an output here meanwhile; files of both may be mixed")
+        meanwhile("another run finished an output here in the meantime; files of both may be mixed")
             .in_file(&self.bucket.place(&self.root))
     }
 
@@ -165,7 +165,7 @@ impl StoreDestination {
         for (key, id, _) in left {
             let place = self.bucket.place(key);
             let note = format!(
-                "the upload {id} of {} could not be ended; a rule of the bucket that aborts incomplete uploads removes it",
+                "the multipart upload {id} of {} could not be aborted; a bucket lifecycle rule for incomplete uploads removes it",
                 place.display()
             );
             self.state().notes.push(note);
@@ -179,9 +179,9 @@ impl StoreDestination {
                 key.prefix_match(&self.root)?.map(|part| part.as_ref().to_owned()).collect();
             record_key(&self.root, &name.join("/"))
         };
-        match self.is_single {
-            true => {}
-            false => self.delete(keys.filter_map(record).collect(), Some(ABORT_TIME)),
+        if self.is_single {
+        } else {
+            self.delete(keys.filter_map(record).collect(), Some(ABORT_TIME))
         }
     }
 }

@@ -49,9 +49,10 @@ impl StoreFolder {
             Ok(file) => file,
             Err(error) => {
                 let folder = Self::new(bucket, address.key.clone());
-                return match is_missing(&error) && folder.listing(&address.key).is_ok() {
-                    true => Ok((folder, String::new())),
-                    false => Err(error_of(error, "cannot read")),
+                return if is_missing(&error) && folder.listing(&address.key).is_ok() {
+                    Ok((folder, String::new()))
+                } else {
+                    Err(error_of(error, "cannot read"))
                 };
             }
         };
@@ -72,9 +73,10 @@ impl StoreFolder {
                 _ => {}
             }
         }
-        match parts.is_empty() {
-            true => Ok(self.root.clone()),
-            false => under(&self.root, &parts.join("/")).ok_or(io::ErrorKind::NotFound.into()),
+        if parts.is_empty() {
+            Ok(self.root.clone())
+        } else {
+            under(&self.root, &parts.join("/")).ok_or(io::ErrorKind::NotFound.into())
         }
     }
 
@@ -175,11 +177,13 @@ impl Folder for StoreFolder {
             None => None,
         };
         let opened = StoreFile::open(&self.bucket, &key, size).map_err(fault::as_io);
-        let file =
-            opened.map_err(|error| match is_missing(&error) && self.listing(&key).is_ok() {
-                true => io::ErrorKind::IsADirectory.into(),
-                false => error,
-            })?;
+        let file = opened.map_err(|error| {
+            if is_missing(&error) && self.listing(&key).is_ok() {
+                io::ErrorKind::IsADirectory.into()
+            } else {
+                error
+            }
+        })?;
         if let Some(tag) = file.tag() {
             lock(&self.tags).insert(key, tag.clone());
         }
@@ -192,8 +196,9 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 fn found(listing: Listing, key: &Path) -> io::Result<Listing> {
-    match listing.is_empty() && !key.is_root() {
-        true => Err(io::ErrorKind::NotFound.into()),
-        false => Ok(listing),
+    if listing.is_empty() && !key.is_root() {
+        Err(io::ErrorKind::NotFound.into())
+    } else {
+        Ok(listing)
     }
 }

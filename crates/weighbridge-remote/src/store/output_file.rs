@@ -36,14 +36,13 @@ enum How {
 impl<'a> StoreOutput<'a> {
     /// Starts a file; a long one is an upload from now on.
     pub(crate) fn start(of: &'a StoreDestination, name: &str, key: Path, len: u64) -> Result<Self> {
-        let how = match len < MIN_UPLOAD {
-            true => How::Small(Mutex::default()),
-            false => {
-                let upload = Arc::new(Upload::start(&of.bucket, &key, len, &of.room)?);
-                of.state().uploads.insert(key.clone(), upload.clone());
-                of.note_begun(name, &upload.id)?;
-                How::Parts(upload)
-            }
+        let how = if len < MIN_UPLOAD {
+            How::Small(Mutex::default())
+        } else {
+            let upload = Arc::new(Upload::start(&of.bucket, &key, len, &of.room)?);
+            of.state().uploads.insert(key.clone(), upload.clone());
+            of.note_begun(name, &upload.id)?;
+            How::Parts(upload)
         };
         Ok(Self { of, name: name.to_owned(), key, len, how, finished: false })
     }
@@ -54,7 +53,7 @@ impl OutputFile for StoreOutput<'_> {
         let wrong =
             |why: &str| Err(Error::usage(why).at(offset).in_file(&self.of.bucket.place(&self.key)));
         if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.len) {
-            return wrong("a write lies outside the file");
+            return wrong("a write is outside the file");
         }
         match &self.how {
             How::Small(_) if bytes.is_empty() => Ok(()),

@@ -28,13 +28,14 @@ impl ContentRange {
     /// Refuses other bytes than those asked for.
     pub(crate) fn check(&self, asked: &Range<u64>) -> Result<(), Fault> {
         let expected = asked.start..asked.end.min(self.total);
-        match self.range == expected {
-            true => Ok(()),
-            false => Err(Fault::unsupported(format!(
-                "bytes {} to {} were asked for, and the server sent bytes {} to {}",
+        if self.range == expected {
+            Ok(())
+        } else {
+            Err(Fault::unsupported(format!(
+                "requested bytes {} to {}, but the server sent bytes {} to {}",
                 expected.start, expected.end, self.range.start, self.range.end
             ))
-            .hint("the server, or a proxy on the way, is broken; download the file instead")),
+            .hint("the server or a proxy misbehaves; download the file instead"))
         }
     }
 }

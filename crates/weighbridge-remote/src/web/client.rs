@@ -141,7 +141,7 @@ impl Client {
     /// an answer.
     pub(crate) async fn send(&self, ask: &Ask<'_>) -> Result<Answer, Fault> {
         check_start(ask.url, ask.trusted, self.settings())?;
-        let closed = |_| Fault::unsupported("no more requests are made");
+        let closed = |_| Fault::unsupported("the client is closed");
         let slots = self.connections()?.slots.clone();
         let slot = slots.acquire_owned().await.map_err(closed)?;
         let mut url = ask.url.clone();
@@ -163,7 +163,7 @@ impl Client {
             url = next;
         }
         let message = format!("{} redirects more than {MOST_REDIRECTS} times", server(ask.url));
-        Err(Fault::unsupported(message).hint("it may lead in a circle; use another address"))
+        Err(Fault::unsupported(message).hint("this may be a redirect loop; use another address"))
     }
 
     async fn hop(&self, url: &Url, ask: &Ask<'_>) -> Result<Response, Fault> {
@@ -203,9 +203,10 @@ impl Shared {
             .connect_timeout(settings.timeout)
             .read_timeout(settings.timeout)
             .http2_adaptive_window(true);
-        let builder = match self.certificates.is_empty() {
-            true => builder,
-            false => builder.tls_certs_merge(self.certificates.iter().cloned()),
+        let builder = if self.certificates.is_empty() {
+            builder
+        } else {
+            builder.tls_certs_merge(self.certificates.iter().cloned())
         };
         let http = builder.build().map_err(|error| {
             Fault::from(error)
@@ -221,12 +222,10 @@ fn certificates(file: &Path) -> Result<Vec<Certificate>> {
     let failed = |e| Error::io(e, "cannot read the certificates").in_file(file);
     let text = std::fs::read(file).map_err(failed)?;
     let found = Certificate::from_pem_bundle(&text).unwrap_or_default();
-    match found.is_empty() {
-        true => {
-            Err(Error::usage("there are no certificates in it (PEM is expected)").in_file(file))
-        }
-        false => Ok(found),
+    if found.is_empty() {
+        return Err(Error::usage("no PEM certificates found").in_file(file));
     }
+    Ok(found)
 }
 
 fn is_redirect(status: StatusCode) -> bool {
@@ -239,8 +238,8 @@ fn target(from: &Url, headers: &HeaderMap) -> Result<Url, Fault> {
         headers.get(LOCATION).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
     let next = location.and_then(|location| from.join(location).ok());
     next.ok_or_else(|| {
-        Fault::unsupported(format!("{} redirects without saying where to", server(from)))
-            .hint("the server, or a proxy on the way, is broken; use another address")
+        Fault::unsupported(format!("{} redirects without a target address", server(from)))
+            .hint("the server or a proxy misbehaves; use another address")
     })
 }
 

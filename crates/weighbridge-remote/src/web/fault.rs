@@ -63,7 +63,7 @@ impl Fault {
     /// The file is no longer the one whose first bytes were read.
     pub(crate) fn changed() -> Self {
         Self::new(Class::Changed, io::ErrorKind::InvalidData, "was changed while it was read")
-            .hint("what was read may be a mixture of old and new bytes; run it again")
+            .hint("the data read may mix old and new bytes; run it again")
     }
 
     /// What is not done, or not with this server.
@@ -84,16 +84,17 @@ impl Fault {
     /// Waiting for an answer ended without one: somebody wanted it to, or there are no threads.
     pub(crate) fn of_wait(error: &io::Error) -> Self {
         let own = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
-        match own.is_some_and(|own| own.kind() == ErrorKind::Cancelled) {
-            true => Self::new(Class::Cancelled, error.kind(), error.to_string()),
-            false => Self::network(error.kind(), error.to_string()),
+        if own.is_some_and(|own| own.kind() == ErrorKind::Cancelled) {
+            Self::new(Class::Cancelled, error.kind(), error.to_string())
+        } else {
+            Self::network(error.kind(), error.to_string())
         }
     }
 
     /// A proxy that does not know us.
     pub(crate) fn proxy_login() -> Self {
-        Self::denied("the proxy wants a login (407)")
-            .hint("put it into the proxy's address: http://user:password@host:port")
+        Self::denied("the proxy requires a login (407)")
+            .hint("put the login in the proxy address: http://user:password@host:port")
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -133,7 +134,8 @@ impl Fault {
     /// Adds to the reason that the server asks for a longer wait than is allowed.
     pub(crate) fn asks_to_wait(mut self, asked: Duration, most: Duration) -> Self {
         let (asked, most) = (asked.as_secs(), most.as_secs());
-        self.message.push_str(&format!(" and asks to wait {asked} seconds; {most} are allowed"));
+        self.message
+            .push_str(&format!(" and asks to wait {asked} seconds, the limit is {most} seconds"));
         self.kind = io::ErrorKind::TimedOut;
         self.again(Again::Never).remedy(Remedy::AllowWait)
     }
@@ -141,7 +143,7 @@ impl Fault {
     /// As an error of the library.
     pub(crate) fn into_error(self) -> Error {
         let error = match self.class {
-            Class::Network => Error::io(io::Error::new(self.kind, self.message), "cannot fetch it"),
+            Class::Network => Error::io(io::Error::new(self.kind, self.message), "cannot fetch"),
             Class::Changed => Error::malformed(self.message),
             Class::Unsupported => Error::unsupported(self.message),
             Class::Refused => Error::refused(self.kind, self.message),
@@ -167,32 +169,36 @@ impl From<reqwest::Error> for Fault {
         let unconnected = |message: String| Self::passing(io::ErrorKind::NotConnected, message);
         match () {
             () if error.is_builder() => {
-                Self::network(io::ErrorKind::InvalidInput, format!("no connection ({reason})"))
+                Self::network(io::ErrorKind::InvalidInput, format!("cannot connect ({reason})"))
             }
             () if error.is_timeout() => {
-                let message = match error.is_connect() {
-                    true => "no connection could be made in time",
-                    false => "the server fell silent",
+                let message = if error.is_connect() {
+                    "the connection timed out"
+                } else {
+                    "the server stopped sending data (read timeout)"
                 };
                 Self::passing(io::ErrorKind::TimedOut, message).remedy(Remedy::AllowSilence)
             }
             () if says(&error, "certificate") => untrusted(&reason),
             () if says(&error, "proxy authorization required") => Self::proxy_login(),
-            () if says(&error, "tunnel error") => unconnected(match says(&error, "dns error") {
-                true => "the name of the proxy was not found".to_owned(),
-                false => format!("no connection through the proxy ({reason})"),
+            () if says(&error, "tunnel error") => unconnected(if says(&error, "dns error") {
+                "the proxy host name was not found".to_owned()
+            } else {
+                format!("cannot connect through the proxy ({reason})")
             }),
             () if says(&error, "dns error") => {
-                unconnected("the name of the server was not found".to_owned())
+                unconnected("the host name was not found".to_owned())
             }
-            () if error.is_connect() => unconnected(format!("no connection ({reason})")),
+            () if error.is_connect() => unconnected(format!("cannot connect ({reason})")),
             () => {
-                let message = match reason.contains("before message length reached") {
-                    true => "the connection broke before all bytes had come".to_owned(),
-                    false => format!("the connection broke ({reason})"),
+                let message = if reason.contains("before message length reached") {
+                    "the connection closed before all bytes arrived".to_owned()
+                } else {
+                    format!("the connection failed ({reason})")
                 };
-                Self::passing(io::ErrorKind::ConnectionAborted, message)
-                    .hint("run it again; if it keeps breaking, download the file with a program that resumes")
+                Self::passing(io::ErrorKind::ConnectionAborted, message).hint(
+                    "run it again; if it keeps failing, download the file with a tool that resumes",
+                )
             }
         }
     }
@@ -201,19 +207,19 @@ impl From<reqwest::Error> for Fault {
 /// A server whose certificate is not accepted.
 fn untrusted(reason: &str) -> Fault {
     let reason = match reason.strip_prefix("invalid peer certificate: ").unwrap_or(reason) {
-        "UnknownIssuer" => "nobody whom this machine trusts has signed it",
+        "UnknownIssuer" => "the certificate issuer is not trusted",
         other => other,
     };
-    let message = format!("the certificate of the server is not accepted ({reason})");
+    let message = format!("the server certificate is not valid ({reason})");
     Fault::network(io::ErrorKind::Other, message)
-        .hint("SSL_CERT_FILE can name the certificates to trust")
+        .hint("set SSL_CERT_FILE to a PEM file of trusted certificates")
         .remedy(Remedy::StateCertificates)
 }
 
 /// The innermost reason: the outer ones only say that there is one.
 fn reason(error: &reqwest::Error) -> String {
     let innermost = causes(error).skip(1).last();
-    innermost.map_or("for an unknown reason".to_owned(), |inner| without_number(&inner.to_string()))
+    innermost.map_or("unknown reason".to_owned(), |inner| without_number(&inner.to_string()))
 }
 
 /// "Connection refused (os error 111)" in the house's style.

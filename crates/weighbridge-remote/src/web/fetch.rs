@@ -179,8 +179,8 @@ impl Fetcher {
     /// The range of an answer, which is of the file that is known and the one that was asked for.
     fn checked(&self, answer: &Answer, asked: &Range<u64>) -> Result<ContentRange, Fault> {
         let found = ContentRange::of(answer.response.headers()).ok_or_else(|| {
-            Fault::unsupported("the server does not say which part of the file it sends")
-                .hint("the server, or a proxy on the way, is broken; download the file instead")
+            Fault::unsupported("the server sent no Content-Range for a range request")
+                .hint("the server or a proxy misbehaves; download the file instead")
         })?;
         self.settle(found.total, answer)?;
         found.check(asked)?;
@@ -237,11 +237,9 @@ async fn receive(mut response: Response, out: &mut [u8], got: &mut usize) -> Res
         room.copy_from_slice(&chunk);
         *got += chunk.len();
     }
-    match *got == out.len() {
-        true => Ok(()),
-        false => {
-            let message = format!("{} of {} bytes came", *got, out.len());
-            Err(Fault::passing(io::ErrorKind::UnexpectedEof, message))
-        }
+    if *got == out.len() {
+        return Ok(());
     }
+    let message = format!("only {} of {} bytes arrived", *got, out.len());
+    Err(Fault::passing(io::ErrorKind::UnexpectedEof, message))
 }

@@ -34,15 +34,15 @@ impl WebFolder {
     /// The folder of the file at an address. Nothing is fetched yet.
     pub fn new(address: &str, settings: &Remote) -> Result<Self> {
         let mut url = Url::parse(address)
-            .map_err(|error| Error::usage(format!("this is not a web address ({error})")))?;
+            .map_err(|error| Error::usage(format!("not a web address ({error})")))?;
         url.set_fragment(None);
         let place = shown(&url);
         check_start(&url, None, settings).map_err(|fault| fault.at(&place).into_error())?;
         let last = url.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
         let name = decoded(last).filter(|name| is_plain(name)).ok_or_else(|| {
-            Error::usage("this address names no file")
+            Error::usage("the address has no file name")
                 .in_file(Path::new(&place))
-                .hint("the address of a single file is needed; web servers do not list folders")
+                .hint("give the address of a single file; web servers do not list directories")
         })?;
         let client = Client::new(settings)?;
         Ok(Self { client, address: url, name: name.into(), opened: Mutex::default() })
@@ -82,9 +82,10 @@ impl WebFolder {
     /// A signed address is one file's alone: refused names beside it are not there for us.
     fn beside_signed(&self, path: &Path, error: io::Error) -> io::Error {
         let is_refused = error.kind() == io::ErrorKind::PermissionDenied;
-        match is_refused && path != self.name && self.address.query().is_some() {
-            true => io::ErrorKind::NotFound.into(),
-            false => error,
+        if is_refused && path != self.name && self.address.query().is_some() {
+            io::ErrorKind::NotFound.into()
+        } else {
+            error
         }
     }
 

@@ -82,12 +82,12 @@ pub(crate) fn check_start(
         "http" if settings.allow_http || is_trusted => Ok(()),
         "http" if place_of(url) == Place::Loopback => Ok(()),
         "http" => Err(Fault::unsupported(format!(
-            "plain http to {} is not allowed: anybody on the way could change the file",
+            "plain http to {} is not allowed: the file could be changed in transit",
             server(url)
         ))
         .hint("use https")
         .remedy(Remedy::AllowHttp)),
-        _ => Err(Fault::unsupported("only https addresses can be fetched")),
+        _ => Err(Fault::unsupported("only https addresses are supported")),
     }
 }
 
@@ -100,11 +100,11 @@ pub(crate) fn check_redirect(
     settings: &Remote,
 ) -> Result<(), Fault> {
     let refused = |why: String| {
-        Err(Fault::unsupported(format!("{} redirects {why}, which is refused", server(from)))
-            .hint("fetch the file with another program if you trust that server"))
+        Err(Fault::unsupported(format!("{} redirects {why}, which is not allowed", server(from)))
+            .hint("if you trust that server, download the file with another program"))
     };
     if !matches!(to.scheme(), "http" | "https") || to.host_str().is_none() {
-        return refused("to something that is not a web address".to_owned());
+        return refused("to an address that is not http or https".to_owned());
     }
     if from.scheme() == "https" && to.scheme() == "http" {
         return refused(format!("from https to plain http on {}", server(to)));

@@ -1,4 +1,4 @@
-//! What a server's refusals mean, where it says no more than a number.
+//! Errors for HTTP status codes.
 
 use std::io;
 
@@ -12,23 +12,22 @@ use crate::web::retry::passing;
 pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
     let said = said(status);
     match status.as_u16() {
-        404 | 410 => Fault::missing(format!("the server has no such file ({said})"))
-            .hint("check the address, for instance in a browser"),
-        401 => Fault::denied(format!("the server wants a login ({said})")).hint(
-            "only what needs no login can be read: get a signed address, or download the file",
-        ),
-        403 => Fault::denied(format!("the server refuses access ({said})"))
-            .hint("the file may not be public, or the address may have expired: get a new address"),
+        404 | 410 => Fault::missing(format!("file not found ({said})"))
+            .hint("check the address, for example in a browser"),
+        401 => Fault::denied(format!("the server requires a login ({said})"))
+            .hint("logins are not supported: use a signed address, or download the file"),
+        403 => Fault::denied(format!("the server denied access ({said})"))
+            .hint("the file may be private, or the address may have expired; get a new address"),
         407 => Fault::proxy_login(),
         429 => answered(status, headers).hint("run it again later"),
-        500.. => answered(status, headers).hint("the server is in trouble: run it again later"),
+        500.. => answered(status, headers).hint("server error; run it again later"),
         _ => answered(status, headers),
     }
 }
 
 /// Any other answer, and whether it may pass.
 pub(crate) fn answered(status: StatusCode, headers: &HeaderMap) -> Fault {
-    let message = format!("the server answered {}", said(status));
+    let message = format!("the server responded {}", said(status));
     Fault::network(io::ErrorKind::Other, message).again(passing(status, headers))
 }
 
@@ -42,13 +41,13 @@ pub(crate) fn said(status: StatusCode) -> String {
 
 /// A body that is too long.
 pub(crate) fn too_much() -> Fault {
-    Fault::unsupported("the server sent more bytes than were asked for")
-        .hint("the server, or a proxy on the way, is broken; download the file instead")
+    Fault::unsupported("the server sent more bytes than requested")
+        .hint("the server or a proxy misbehaves; download the file instead")
 }
 
 /// All of a long file, where a part was asked for.
 pub(crate) fn no_parts() -> Fault {
-    Fault::unsupported("the server sends this file only as a whole, and parts of it are needed")
+    Fault::unsupported("the server does not support range requests for this file")
         .hint("download the file, then open it")
 }
 
@@ -61,9 +60,9 @@ pub(crate) fn what_to_check(url: &Url) -> String {
     let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let server = server(url);
     match names.iter().find(is_set) {
-        Some(name) => format!(
-            "check the address, the connection to {server}, and the proxy that {name} names"
-        ),
-        None => format!("check the address, and the connection to {server}"),
+        Some(name) => {
+            format!("check the address, the connection to {server} and the proxy in {name}")
+        }
+        None => format!("check the address and the connection to {server}"),
     }
 }

@@ -103,5 +103,5 @@ impl Weight {
 }
 
 fn no_bounds() -> Error {
-    Error::usage("it is not known where the originals of its numbers may have been")
+    Error::usage("no error bounds are known for its scheme")
 }

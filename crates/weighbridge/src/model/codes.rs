@@ -133,10 +133,11 @@ impl Model {
     /// The numbers of a small tensor, or one by each.
     pub(crate) fn factors(&self, tensor: TensorId, is_inverse: bool) -> Result<Vec<f32>> {
         let (source, info) = self.stored(tensor);
-        let too_many = || Error::malformed("it has too many numbers").in_tensor(&info.name);
+        let too_many = || Error::malformed("it has too many values").in_tensor(&info.name);
         let count = Some(info.elements()).filter(|count| *count <= MOST_FACTORS);
         let dtype = info.stored.element().filter(|dtype| dtype.is_float());
-        let not_numbers = || Error::malformed("its numbers are no floats").in_tensor(&info.name);
+        let not_numbers =
+            || Error::malformed("its values are not floating-point").in_tensor(&info.name);
         let dtype = dtype.ok_or_else(not_numbers)?;
         let mut numbers = vec![0.0; usize::try_from(count.ok_or_else(too_many)?).unwrap_or(0)];
         let mut bytes = Vec::new();

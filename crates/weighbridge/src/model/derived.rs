@@ -61,9 +61,12 @@ impl Model {
             .collect();
         let model = self.with_entries(entries?);
         let mut made = model.weights();
-        let seen = |(weight, view): (&Weight, &View)| match is_derived(weight, view) {
-            true => made.next().unwrap_or_else(|| weight.clone()),
-            false => weight.clone(),
+        let seen = |(weight, view): (&Weight, &View)| {
+            if is_derived(weight, view) {
+                made.next().unwrap_or_else(|| weight.clone())
+            } else {
+                weight.clone()
+            }
         };
         Ok(views.map(seen).collect())
     }
@@ -80,7 +83,7 @@ impl Weight {
     /// It, as a view shows it.
     pub(crate) fn seen_as(&self, view: &View) -> Result<Self> {
         let seen = self.model().seen(std::iter::once((self, view)))?;
-        seen.into_iter().next().ok_or_else(|| Error::usage("it is made of nothing"))
+        seen.into_iter().next().ok_or_else(|| Error::usage("it has no source weights"))
     }
 }
 
@@ -97,7 +100,7 @@ fn entry(Derived { name, shape, from }: Derived) -> Result<Entry> {
     };
     let seen = pieces.iter().map(|(_, view)| element_count(&view.shape).unwrap_or(0));
     if Some(seen.sum::<u64>()) != element_count(&shape) {
-        let message = format!("its parts do not make up the shape {:?}", &shape[..]);
+        let message = format!("its parts do not add up to the shape {:?}", &shape[..]);
         return Err(Error::malformed(message).in_tensor(&name));
     }
     composed(name, shape, &pieces, turns)
@@ -118,7 +121,7 @@ fn composed(name: String, shape: Shape, pieces: &[(Weight, View)], turns: u64) -
         }
     }
     let Some((first, _)) = pieces.first() else {
-        return Err(Error::usage("it is made of nothing").in_tensor(&name));
+        return Err(Error::usage("it has no source weights").in_tensor(&name));
     };
     let recipe: Result<Arc<dyn Recipe>, Arc<str>> = match refused {
         Some(reason) => Err(reason.into()),

@@ -28,7 +28,7 @@ impl Model {
         match &found[..] {
             [] => Err(self.no_such_weight(name)),
             [only] => Ok(Weight::new(self.clone(), *only)),
-            several => Err(self.several_end_so(name, several)),
+            several => Err(self.ambiguous_suffix(name, several)),
         }
     }
 
@@ -44,17 +44,17 @@ impl Model {
         }
     }
 
-    fn several_end_so(&self, end: &str, indices: &[usize]) -> Error {
+    fn ambiguous_suffix(&self, end: &str, indices: &[usize]) -> Error {
         let shown = if indices.len() <= MOST + 1 { indices.len() } else { MOST };
         let mut names: Vec<String> =
             indices[..shown].iter().map(|&index| shortened(self.name_at(index), 100)).collect();
         if shown < indices.len() {
             names.push(format!("and {} more", indices.len() - shown));
         }
-        Error::usage(format!("the names of {} weights end so: {}", indices.len(), names.join(", ")))
+        Error::usage(format!("{} weights match this suffix: {}", indices.len(), names.join(", ")))
             .in_tensor(end)
             .in_file(self.path())
-            .hint("give more of the name")
+            .hint("give a longer suffix")
     }
 
     fn no_such_weight(&self, name: &str) -> Error {

@@ -51,9 +51,15 @@ use locate::Located;
 use reshape::OriginalShapes;
 use twins::Twin;
 
-/// A model: its files, and the weights that their stored tensors make up.
+/// A model: its files and the weights in them.
 ///
-/// A clone is another handle to the same model, and costs next to nothing.
+/// A `Model` is a cheap handle. Clones share the open files.
+///
+/// ```no_run
+/// let model = weighbridge::Model::open("model.gguf")?;
+/// println!("{} with {} weights", model.format(), model.weights().len());
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Model(Arc<Contents>);
 
@@ -93,17 +99,28 @@ impl fmt::Debug for Model {
 }
 
 impl Model {
-    /// Opens a file, a directory, an index, or a name known to a local store.
+    /// Opens a file, a directory, a shard index or a name in a local store.
+    ///
+    /// With the feature `remote`, it also opens addresses such as `hf://owner/name`. See
+    /// [`OpenOptions`] for settings.
+    ///
+    /// ```no_run
+    /// use weighbridge::Model;
+    /// let file = Model::open("model.safetensors")?;
+    /// let directory = Model::open("Qwen3-8B/")?;
+    /// let pulled = Model::open("ollama:llama3.2:1b")?;
+    /// # Ok::<(), weighbridge::Error>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         OpenOptions::new().open(path)
     }
 
-    /// Opens bytes in memory; `name` stands in for a path.
+    /// Opens bytes in memory; `name` takes the place of a path.
     pub fn open_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static, name: &str) -> Result<Self> {
         OpenOptions::new().open_bytes(bytes, name)
     }
 
-    /// Opens anything that reads and seeks; `name` stands in for a path.
+    /// Opens a reader that can seek; `name` takes the place of a path.
     pub fn open_reader(reader: impl ReadSeek + 'static, name: &str) -> Result<Self> {
         OpenOptions::new().open_reader(reader, name)
     }
@@ -157,20 +174,21 @@ impl Model {
         Ok(Self(Arc::new(Contents { files, ledger, original_shapes, by_name: OnceLock::new() })))
     }
 
-    /// The place it was opened from.
+    /// The path, name or address it was opened from.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0.files.path
     }
 
-    /// What tells this version of one of its files from another: the commit of a repository on the
-    /// Hub, the tag that a server gives a file. `None` where nothing says more than length and time.
+    /// The version of one of its files: the commit of a Hub repository, or the ETag of a server.
+    ///
+    /// `None` if only length and modification time are known.
     #[must_use]
     pub fn version_of(&self, source: &Source) -> Option<String> {
         self.0.files.folder.version(source.input().name())
     }
 
-    /// Whether reading from it waits for a network.
+    /// Whether it is read over a network.
     #[must_use]
     pub fn has_latency(&self) -> bool {
         self.0.files.sources.iter().any(|source| source.input().has_latency())
@@ -203,13 +221,13 @@ impl Model {
         &self.0.files.sources
     }
 
-    /// The JSON documents that lie beside its files.
+    /// The JSON configs in the directory of its files.
     #[must_use]
     pub fn configs(&self) -> &[Config] {
         &self.0.files.configs
     }
 
-    /// What is wrong with it.
+    /// The problems found on opening. Operations reject the affected weights.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.0.files.findings
@@ -242,7 +260,7 @@ impl Model {
         self.0.files.sources.iter().try_for_each(|source| source.check_sums(go_on))
     }
 
-    /// What was decided on the user's behalf.
+    /// Notes on decisions made on opening, such as ignored files.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.0.files.notes
@@ -258,8 +276,8 @@ impl Model {
         SCHEMES.method_of(&self.0.files.configs)
     }
 
-    /// The metadata of its files with the file each entry is from. A key that several files have
-    /// is given once, as the first file has it.
+    /// The metadata entries of its files, each with its file. If several files have a key, the first
+    /// one applies.
     #[must_use]
     pub fn metadata(&self) -> Vec<(&str, &Value, &Source)> {
         let mut seen = HashSet::with_hasher(foldhash::fast::RandomState::default());
@@ -271,15 +289,22 @@ impl Model {
         all
     }
 
-    /// Its logical weights, in the order of the files.
+    /// Its weights, in file order.
     #[must_use]
     pub fn weights(&self) -> Weights<'_> {
         Weights::new(self, self.0.ledger.weights.len())
     }
 
-    /// The weight of that name; of several, the first.
+    /// Returns the weight with this exact name; the first one if there are several.
     ///
-    /// The first call makes an index of all names, later ones take constant time.
+    /// The first call builds an index of all names. Later calls take constant time.
+    ///
+    /// ```no_run
+    /// let model = weighbridge::Model::open("model.safetensors")?;
+    /// let weight = model.weight("model.embed_tokens.weight")?;
+    /// println!("{:?} stored as {}", weight.shape(), weight.scheme());
+    /// # Ok::<(), weighbridge::Error>(())
+    /// ```
     pub fn weight(&self, name: &str) -> Result<Weight> {
         let name_at = |index: usize| self.name_at(index);
         let by_name =
@@ -306,7 +331,7 @@ impl Model {
         &self.0.ledger.weights[index]
     }
 
-    /// Stored tensors that no weight needs, with the reason.
+    /// Stored tensors that belong to no weight, with the reason.
     pub fn dropped(&self) -> impl Iterator<Item = (&TensorInfo, &str)> {
         self.0.ledger.dropped.iter().map(|(id, reason)| (self.stored(*id).1, reason.as_str()))
     }

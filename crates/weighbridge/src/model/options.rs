@@ -18,7 +18,7 @@ use crate::stop::while_reading;
 /// Files that are opened at once where each of them waits for an answer.
 const SIDE_BY_SIDE: usize = 32;
 
-/// How a model is opened.
+/// Options for opening a model.
 ///
 /// ```no_run
 /// use weighbridge::{FileAccess, Limits, OpenOptions};
@@ -40,36 +40,38 @@ pub struct OpenOptions {
 }
 
 weighbridge_core::setters! { OpenOptions:
-    /// Map files or read them by position.
+    /// Sets whether files are memory-mapped or read.
     access(access: FileAccess) access = access;
 
-    /// How much memory opening may take, and the like.
+    /// Sets limits on memory, items and nesting for untrusted files.
     limits(limits: Limits) limits = limits;
 
-    /// Read only one branch of a nested checkpoint.
+    /// Opens only one branch of a nested checkpoint.
     root(key: impl Into<String>) root = Some(key.into());
 
-    /// Refuse pickles that name anything outside the known set.
+    /// Rejects pickles that name classes or functions outside the known set.
     strict_pickle(strict: bool) strict_pickle = strict;
 
-    /// Where names that are no paths are looked up; without this, where the environment says.
+    /// Sets the local stores for bare names. Default: [`Stores::from_env`].
     stores(stores: Stores) stores = Some(stores);
 
-    /// How files elsewhere are reached.
+    /// Sets the network options for remote files.
     #[cfg(feature = "remote")]
     remote(remote: crate::remote::Remote) remote = remote;
 }
 
 impl OpenOptions {
-    /// Mapped files, default limits.
+    /// Default options: memory-mapped files and default limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// States what a file cannot tell: the weights whose names match are stored as `says`, a
-    /// `scheme/variant`. If several rules match a weight, the first counts. A rule that names no
-    /// known scheme is an error on opening, one that decides nothing is a finding.
+    /// Resolves an ambiguous file: weights whose names match are stored as `says`, a
+    /// `scheme/variant`.
+    ///
+    /// The first matching rule applies. A rule with an unknown scheme is an error on opening; a rule
+    /// without effect is a finding.
     #[must_use]
     pub fn scheme(
         mut self,
@@ -80,31 +82,33 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a file, a directory, an index, a name known to a local store, or, with the feature
-    /// `remote`, what is at an address: `hf://`, `https://`, `s3://`, `gs://`, `az://`.
+    /// Opens a file, a directory, a shard index or a name in a local store.
     ///
-    /// A place that holds several models is an error that names them; see
+    /// With the feature `remote`, it also opens `hf://`, `https://`, `s3://`, `gs://` and `az://`
+    /// addresses. If there are several models, it returns an error that lists them; see
     /// [`open_all`](Self::open_all).
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Model> {
         let path = path.as_ref();
         self.open_located(locate::only(self.locate(path)?, path)?)
     }
 
-    /// Opens everything at a place: the one model, or each component of a pipeline.
+    /// Opens all models at a path: a single model, or each component of a pipeline.
     pub fn open_all(&self, path: impl AsRef<Path>) -> Result<Vec<Model>> {
         self.open_each(self.locate(path.as_ref())?)
     }
 
-    /// Opens the components of a pipeline (`model_index.json` and a folder for each); `None` for
-    /// anything else.
+    /// Opens the components of a pipeline: a `model_index.json` with a directory per component.
+    ///
+    /// `None` if the path is not a pipeline.
     pub fn open_pipeline(&self, path: impl AsRef<Path>) -> Result<Option<Vec<Model>>> {
         let found = self.locate(path.as_ref())?;
         let is_pipeline = found.iter().all(|one| one.pipeline.is_some());
         is_pipeline.then(|| self.open_each(found)).transpose()
     }
 
-    /// Opens what lies at a path of a folder, as [`open`](Self::open) does with a path on disk:
-    /// a file, an index or a directory. An empty path is the folder itself.
+    /// Opens a path of a [`Folder`], as [`open`](Self::open) opens a path on disk.
+    ///
+    /// The path names a file, a shard index or a directory. An empty path is the folder itself.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -122,7 +126,7 @@ impl OpenOptions {
         self.open_located(locate::only(found, path)?)
     }
 
-    /// Opens everything at a path of a folder, as [`open_all`](Self::open_all) does on disk.
+    /// Opens all models at a path of a [`Folder`]; see [`open_all`](Self::open_all).
     pub fn open_all_in(
         &self,
         folder: Arc<dyn Folder>,
@@ -145,7 +149,7 @@ impl OpenOptions {
         Arc::new(LocalFolder::new("", self.access))
     }
 
-    /// Opens bytes in memory; `name` stands in for a path.
+    /// Opens bytes in memory; `name` takes the place of a path.
     pub fn open_bytes(
         &self,
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
@@ -154,18 +158,20 @@ impl OpenOptions {
         self.open_input(Input::from_bytes(bytes, name))
     }
 
-    /// Opens anything that reads and seeks; `name` stands in for a path.
+    /// Opens a reader that can seek; `name` takes the place of a path.
     pub fn open_reader(&self, reader: impl ReadSeek + 'static, name: &str) -> Result<Model> {
         self.open_input(Input::from_reader(reader, name)?)
     }
 
-    /// Opens a reader that cannot seek, such as a pipe. Formats whose header comes first cost
-    /// their header; others are kept in memory whole, within the limits.
+    /// Opens a reader that cannot seek, such as a pipe.
+    ///
+    /// Formats that start with their header buffer only the header. Other formats are buffered whole,
+    /// within the limits.
     pub fn open_stream(&self, reader: impl Read + Send + 'static, name: &str) -> Result<Model> {
         self.open_input(Input::from_stream(reader, name, self.limits.max_allocation))
     }
 
-    /// Opens any source of bytes; `name` stands in for a path.
+    /// Opens a custom source of bytes; `name` takes the place of a path.
     pub fn open_read_at(&self, source: Arc<dyn ReadAt>, name: &str) -> Result<Model> {
         self.open_input(Input::from_source(source, name))
     }

@@ -58,7 +58,7 @@ impl Weight {
                 DType::BF16 => self.read_decoded::<bf16>(rows, out),
                 DType::F16 => self.read_decoded::<f16>(rows, out),
                 _ => Err(Error::usage(format!(
-                    "it is stored as {}, which cannot be read as {dtype}",
+                    "it is stored as {} and cannot be read as {dtype}",
                     self.variant()
                 ))),
             }
@@ -79,8 +79,8 @@ impl Weight {
                 let (source, info) = self.model().stored(*id);
                 source.check_readable(info)?;
                 let start = dtype.bytes_for(elements.start);
-                let start =
-                    start.ok_or_else(|| Error::usage("they do not begin at a whole byte"))?;
+                let start = start
+                    .ok_or_else(|| Error::usage("the elements do not start at a byte boundary"))?;
                 return source.copy(info, &Slab::whole(0, start, out.len() as u64), out);
             }
             match dtype {
@@ -150,7 +150,8 @@ impl Weight {
         let columns = self.rows_and_columns().1;
         let copy = |rows: Range<u64>, out: &mut [u8]| {
             let start = rows.start.checked_mul(columns).and_then(|first| dtype.bytes_for(first));
-            let start = start.ok_or_else(|| Error::usage("rows do not begin at a whole byte"))?;
+            let start =
+                start.ok_or_else(|| Error::usage("the rows do not start at a byte boundary"))?;
             source.copy(info, &Slab::whole(0, start, out.len() as u64), out)
         };
         match dtype.bytes_for(columns) {
@@ -258,7 +259,7 @@ fn write_numbers<T: Element>(numbers: &[T], out: &mut [u8]) {
 fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
     let mut out = Vec::new();
     if out.try_reserve_exact(len).is_err() {
-        return Err(Error::limit(format!("there is no memory for {len} numbers of it")));
+        return Err(Error::limit(format!("out of memory for {len} of its values")));
     }
     out.resize(len, T::default());
     Ok(out)

@@ -28,7 +28,7 @@ pub(super) fn note(sources: &[Source]) -> Option<String> {
         1 => (format!("`{first}`"), "repeats"),
         _ => (format!("{count} tensors (the first is `{first}`)"), "repeat"),
     };
-    Some(format!("{who} {verb} stored bytes: {held} of them stand for {bytes}"))
+    Some(format!("{who} {verb} stored bytes: {held} stored bytes expand to {bytes} bytes"))
 }
 
 /// The tensor that repeats its stored bytes most often, if one does.
@@ -52,11 +52,11 @@ impl Weight {
             return Ok(());
         }
         let problem = format!(
-            "a buffer for all of it would take {bytes} bytes, and only {held} are stored of it; \
-             the limit is {most}"
+            "a buffer for the whole weight would take {bytes} bytes, but only {held} bytes are \
+             stored; the limit is {most} bytes"
         );
         Err(Error::limit(problem)
-            .hint("read it by rows")
+            .hint("read it row by row")
             .remedy(Remedy::RaiseLimit("max_allocation"))
             .in_tensor(self.name())
             .in_file(self.model_path()))

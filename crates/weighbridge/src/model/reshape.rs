@@ -61,8 +61,8 @@ impl OriginalShapes {
                 continue;
             }
             let message = format!(
-                "the file says that its shape is {:?}, which this version cannot give to a \
-                 weight that is decoded in this way",
+                "the file states the shape {:?}, which is not supported for a weight of this \
+                 scheme",
                 &shape[..]
             );
             ledger.findings.push(Finding::of(&bid.name, "undecodable", message));

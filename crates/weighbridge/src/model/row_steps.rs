@@ -25,7 +25,7 @@ impl Weight {
     ) -> Result<()> {
         let columns = self.rows_and_columns().1;
         let len = |rows: &Range<u64>| usize::try_from((rows.end - rows.start) * columns);
-        let too_large = |_| Error::limit("rows are larger than this machine can address");
+        let too_large = |_| Error::limit("the rows exceed this machine's address space");
         self.named(|| {
             self.with_recipe(|recipe| {
                 scratch.slabs.clear();
@@ -36,9 +36,8 @@ impl Weight {
                     let some = at..at.saturating_add(step.max(1)).min(rows.end);
                     slabs.clear();
                     recipe.needs(self.elements_in(&some), &mut slabs);
-                    let parts = parts_of(all_slabs, &staged, &slabs).ok_or_else(|| {
-                        Error::usage("its recipe asks for bytes outside of what was read")
-                    })?;
+                    let parts = parts_of(all_slabs, &staged, &slabs)
+                        .ok_or_else(|| Error::usage("its recipe needs bytes that were not read"))?;
                     out.resize(len(&some).map_err(too_large)?, T::default());
                     recipe.decode(&parts, self.elements_in(&some), T::out(out))?;
                     each(some.clone(), out)?;
@@ -63,9 +62,10 @@ pub(super) fn parts_of<'a>(
     let part = |((whole, staged), slab): ((&Slab, &Staged<'a>), &Slab)| {
         let delta = slab.offset.checked_sub(whole.offset).filter(|_| slab.part == whole.part)?;
         // Either all from one piece, or from consecutive pieces with the same stride.
-        let (piece, within, end) = match whole.count < 2 {
-            true => (0, delta, slab.stride.checked_mul(slab.count.saturating_sub(1))?),
-            false => (delta / whole.stride.max(1), delta % whole.stride.max(1), 0),
+        let (piece, within, end) = if whole.count < 2 {
+            (0, delta, slab.stride.checked_mul(slab.count.saturating_sub(1))?)
+        } else {
+            (delta / whole.stride.max(1), delta % whole.stride.max(1), 0)
         };
         let inside = within.checked_add(end)?.checked_add(slab.row_bytes)? <= whole.row_bytes;
         let among = whole.count < 2

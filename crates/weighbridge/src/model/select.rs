@@ -1,11 +1,11 @@
-//! Which weights are wanted, by their names.
+//! Selection of weights by name.
 
 use std::fmt;
 use std::sync::Arc;
 
 type Pattern = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// A choice of weights by their names: all, until something is included or excluded.
+/// A selection of weights by name. By default, all weights are selected.
 ///
 /// ```
 /// let select = weighbridge::Select::new()
@@ -27,34 +27,33 @@ impl Select {
         Self::default()
     }
 
-    /// Takes only weights whose name matches this or another included pattern.
+    /// Selects only weights that match this or another include pattern.
     #[must_use]
     pub fn include(mut self, matches: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.include.push(Arc::new(matches));
         self
     }
 
-    /// Leaves out weights whose name matches, even those that are included.
+    /// Excludes weights whose name matches, even if they are included.
     #[must_use]
     pub fn exclude(mut self, matches: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.exclude.push(Arc::new(matches));
         self
     }
 
-    /// Whether all weights are wanted.
+    /// Whether all weights are selected.
     #[must_use]
     pub fn is_all(&self) -> bool {
         self.include.is_empty() && self.exclude.is_empty()
     }
 
-    /// Whether the weight of that name is wanted.
+    /// Whether the weight with this name is selected.
     #[must_use]
     pub fn wants(&self, name: &str) -> bool {
         self.wants_any(&[name])
     }
 
-    /// Whether a weight is wanted that goes by several names: included by any of them, and
-    /// excluded by none.
+    /// Whether a weight with several names is selected: one name is included and none is excluded.
     #[must_use]
     pub fn wants_any(&self, names: &[&str]) -> bool {
         let any = |patterns: &[Pattern]| {

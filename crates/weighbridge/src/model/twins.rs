@@ -103,14 +103,14 @@ pub(super) fn notes(twins: &[Twin], sources: &[Source]) -> Vec<String> {
         let [used, other] =
             files.map(|at| sources.get(at as usize).map(super::file_name).unwrap_or_default());
         format!(
-            "in {used} and again in {other}, with the same types and shapes: {}; those in {used} are \
-             used, after a check that the bytes are the same",
+            "in both {used} and {other}, with equal types and shapes: {}; {used} is used, after a \
+             check that the bytes are equal",
             locate::some_of(names, SHOWN)
         )
     };
     let mut notes: Vec<String> = by_files.iter().take(SHOWN).map(note).collect();
     if let Some(more @ 1..) = by_files.len().checked_sub(SHOWN) {
-        notes.push(format!("{more} more pairs of files have tensors in common"));
+        notes.push(format!("{more} more pairs of files share tensors"));
     }
     notes
 }
@@ -129,8 +129,7 @@ impl Model {
                 let [used, other] = [twin.used, twin.source]
                     .map(|at| super::file_name(&self.sources()[at as usize]));
                 let message = format!(
-                    "it is in {used} and again in {other}, with different bytes; there is no telling \
-                     which one is right"
+                    "it is in both {used} and {other}, with different bytes; the right one is unknown"
                 );
                 findings.push(Finding::of(&twin.info.name, "duplicate-tensor", message));
             }

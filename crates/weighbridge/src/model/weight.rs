@@ -10,7 +10,16 @@ use crate::error::{Error, Result};
 use crate::schemes::{Element, Entry, PLAIN, Part, Recipe, TensorId, plain};
 use crate::source::{Access, Slab, Source, Staged, Wanted, fetch_all};
 
-/// A logical weight, whatever it is made of: a handle, which keeps its model open.
+/// A logical weight of a model, plain or quantized.
+///
+/// A `Weight` is a cheap handle that keeps its model open.
+///
+/// ```no_run
+/// let model = weighbridge::Model::open("Qwen3-8B-GPTQ/")?;
+/// let weight = model.weight("model.layers.0.mlp.up_proj.weight")?;
+/// let values: Vec<f32> = weight.decode_to_vec()?;
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Weight {
     model: Model,
@@ -27,7 +36,7 @@ impl fmt::Debug for Weight {
     }
 }
 
-/// Buffers that decoding needs, kept from one call to the next.
+/// Reusable buffers for decoding.
 #[derive(Default)]
 pub struct Scratch {
     pub(super) slabs: Vec<Slab>,
@@ -62,7 +71,7 @@ impl Weight {
         }
     }
 
-    /// The scheme it is stored in: `plain`, `gptq`, ..
+    /// Its storage scheme: `plain`, `gptq`, ..
     #[must_use]
     pub fn scheme(&self) -> &'static str {
         match self.entry() {
@@ -71,12 +80,12 @@ impl Weight {
         }
     }
 
-    /// Whether it is stored as numbers of its own type.
+    /// Whether it is stored unquantized.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self.entry(), Entry::Plain(_))
     }
 
-    /// The kind within the scheme; of a plain weight, its stored type.
+    /// The variant of its scheme; for a plain weight, its stored type.
     #[must_use]
     pub fn variant(&self) -> &str {
         match self.entry() {
@@ -85,7 +94,7 @@ impl Weight {
         }
     }
 
-    /// The type its canonical library decodes it to; `None` when that is not known.
+    /// The type that the scheme's own library decodes it to; `None` if unknown.
     #[must_use]
     pub fn native(&self) -> Option<DType> {
         match self.entry() {
@@ -94,7 +103,7 @@ impl Weight {
         }
     }
 
-    /// Why it cannot be decoded, where it cannot.
+    /// The reason why it cannot be decoded; `None` if it can.
     #[must_use]
     pub fn undecodable(&self) -> Option<String> {
         let refused =
@@ -106,13 +115,13 @@ impl Weight {
         refused().or(reason)
     }
 
-    /// Its logical elements.
+    /// The number of its elements.
     #[must_use]
     pub fn elements(&self) -> u64 {
         crate::catalog::element_count(self.shape()).unwrap_or(0)
     }
 
-    /// Its logical elements, as the length of a buffer for it.
+    /// The number of its elements, as the length of a buffer.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::try_from(self.elements()).unwrap_or(usize::MAX)
@@ -124,7 +133,7 @@ impl Weight {
         self.elements() == 0
     }
 
-    /// Outermost dimension, and elements in each of its rows. A scalar is one row of one.
+    /// The size of the outermost dimension, and the elements per row. A scalar is one row of one.
     #[must_use]
     pub fn rows_and_columns(&self) -> (u64, u64) {
         match self.shape() {
@@ -139,7 +148,7 @@ impl Weight {
         rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
     }
 
-    /// The stored tensors it is made of: role, source, tensor.
+    /// Its stored tensors: role, source and tensor.
     pub fn parts(&self) -> impl Iterator<Item = (&'static str, &Source, &TensorInfo)> {
         (0..).map_while(|index| self.part(index)).map(|part| {
             let (source, info) = self.model.stored(part.tensor);
@@ -154,20 +163,20 @@ impl Weight {
         }
     }
 
-    /// All bytes that make it up, scales included.
+    /// The size of its stored tensors in bytes, including scales.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.parts().map(|(_, _, info)| info.bytes).fold(0, u64::saturating_add)
     }
 
-    /// Its bytes without a copy, where it is plain and its file is mapped or in memory.
+    /// Borrows its stored bytes if it is plain and its file is mapped or in memory.
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
         let (_, source, info) = self.parts().next().filter(|_| self.is_plain())?;
         source.lent_bytes(info)
     }
 
-    /// Decodes all of it; the slice's type chooses `f32`, `bf16` or `f16`.
+    /// Decodes all values; the type of the slice selects `f32`, `bf16` or `f16`.
     pub fn decode_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
         self.decode_rows(0..self.rows_and_columns().0, out)
     }
@@ -177,8 +186,9 @@ impl Weight {
         self.decode_rows_with(rows, out, &mut Scratch::default())
     }
 
-    /// Decodes some rows of the outermost dimension, with buffers that are kept: once they have
-    /// grown, nothing is allocated.
+    /// Decodes some rows of the outermost dimension with reusable buffers.
+    ///
+    /// Once the buffers have grown, it does not allocate.
     pub fn decode_rows_with<T: Element>(
         &self,
         rows: Range<u64>,
@@ -192,7 +202,7 @@ impl Weight {
         })
     }
 
-    /// Whether any stretch of its elements can be decoded, and not only whole rows.
+    /// Whether any range of elements can be decoded, not only whole rows.
     #[must_use]
     pub fn has_element_access(&self) -> bool {
         self.with_recipe(|recipe| Ok(recipe.has_element_access())).unwrap_or(false)
@@ -222,9 +232,9 @@ impl Weight {
         self.with_recipe(batch).unwrap_or(None)
     }
 
-    /// Decodes some elements, counted through the whole weight, where that is
-    /// [possible](Self::has_element_access). The memory it takes is bounded by their number, not
-    /// by the length of a row.
+    /// Decodes a flat range of elements, if that is [possible](Self::has_element_access).
+    ///
+    /// Its memory grows with the number of elements, not with the row length.
     pub fn decode_elements_with<T: Element>(
         &self,
         elements: Range<u64>,
@@ -323,12 +333,12 @@ impl Weight {
         }
     }
 
-    /// The first stored tensor that it is made of.
+    /// Its first stored tensor.
     pub(crate) fn first_part(&self) -> Option<TensorId> {
         self.part(0).map(|part| part.tensor)
     }
 
-    /// The model that it is a weight of.
+    /// The model it belongs to.
     pub fn model(&self) -> &Model {
         &self.model
     }
@@ -338,7 +348,7 @@ impl Weight {
         self.model.entry(self.index)
     }
 
-    /// Where its model was opened from.
+    /// The path, name or address that its model was opened from.
     #[must_use]
     pub fn model_path(&self) -> &std::path::Path {
         self.model.path()
@@ -383,7 +393,7 @@ impl Weight {
     }
 
     fn stored_part(&self, slab: &Slab) -> Result<(&Source, &TensorInfo)> {
-        let missing = || Error::usage("the recipe asks for a part that the weight does not have");
+        let missing = || Error::usage("its recipe needs a part that the weight does not have");
         Ok(self.model.stored(self.part(slab.part).ok_or_else(missing)?.tensor))
     }
 }
@@ -395,19 +405,20 @@ pub(super) fn total(slabs: &[Slab]) -> u64 {
 
 /// An error if only whole rows can be decoded.
 pub(super) fn check_element_access(recipe: &dyn Recipe) -> Result<()> {
-    let by_rows = || Error::usage("it can be decoded by whole rows only");
+    let by_rows = || Error::usage("it can be decoded only in whole rows");
     recipe.has_element_access().then_some(()).ok_or_else(by_rows)
 }
 
 pub(super) fn check_inside(what: &str, range: &Range<u64>, all: u64) -> Result<()> {
     if range.start > range.end || range.end > all {
-        let message = format!("{what} {range:?} were asked for, but there are only {all}");
+        let message = format!("{what} {range:?} are out of range: there are only {all}");
         return Err(Error::usage(message));
     }
     Ok(())
 }
 
-/// An error unless the range of `what` lies within `all` and fills a buffer, each taking `columns`.
+/// Returns an error unless the range of `what` is within `all` and fills a buffer, with `columns`
+/// elements each.
 fn check_range(what: &str, range: &Range<u64>, all: u64, columns: u64, len: usize) -> Result<()> {
     check_inside(what, range, all)?;
     if (range.end - range.start).checked_mul(columns) == Some(len as u64) {

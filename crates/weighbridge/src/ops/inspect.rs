@@ -28,17 +28,17 @@ use crate::source::Source;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct InspectOptions {
-    /// Every weight with its parts.
+    /// Lists every weight with its stored tensors.
     pub tensors: bool,
-    /// Metadata arrays in full.
+    /// Shows metadata arrays in full.
     pub full_metadata: bool,
-    /// Which weights are listed and counted. Problems and dropped tensors are those of the whole
-    /// model, whatever is selected.
+    /// Selects the weights to list and count. Problems and dropped tensors always cover the whole
+    /// model.
     pub select: Select,
 }
 
 reports! {
-    /// What is inside a model. The field names are the JSON contract.
+    /// The contents of a model. The field names are those of the JSON report.
     #[derive(Default)]
     pub struct Report {
         pub path: String,
@@ -137,7 +137,14 @@ reports! {
     }
 }
 
-/// Inspects a model.
+/// Reports the files, weights, schemes, metadata and problems of a model.
+///
+/// ```no_run
+/// use weighbridge::{Model, ops};
+/// let report = ops::inspect(&Model::open("model.gguf")?, &ops::InspectOptions::default())?;
+/// println!("{} weights, {} parameters", report.weights, report.parameters);
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
     let sources = model.sources();
     let weights: Vec<_> = model.weights().select(options.select.clone()).collect();
@@ -168,16 +175,13 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         tensors: options.tensors.then(|| weights.iter().map(tensor_report).collect()),
         ..Report::default()
     };
-    match options.select.is_all() {
-        true => add_stored(sources.iter().flat_map(|s| &s.catalog().tensors), &mut report),
-        false => {
-            let parts = weights.iter().flat_map(|weight| weight.parts().map(|(.., info)| info));
-            add_stored(parts, &mut report);
-            let all = model.weights().len();
-            report
-                .notes
-                .push(format!("{} of {all} weights are selected and counted", weights.len()));
-        }
+    if options.select.is_all() {
+        add_stored(sources.iter().flat_map(|s| &s.catalog().tensors), &mut report)
+    } else {
+        let parts = weights.iter().flat_map(|weight| weight.parts().map(|(.., info)| info));
+        add_stored(parts, &mut report);
+        let all = model.weights().len();
+        report.notes.push(format!("{} of {all} weights are selected and counted", weights.len()));
     }
     add_totals(&weights, &mut report);
     model.refuse_changed()?;

@@ -1,5 +1,5 @@
-//! The verbs, one file or folder each: inspect, show, read, stats, convert, dequantize, quantize,
-//! verify, diff, hash.
+//! Operations on models: inspect, show, read, stats, hash, convert, dequantize, quantize, verify and
+//! diff.
 
 mod adapter;
 #[cfg(feature = "families")]

@@ -19,7 +19,7 @@ const TILE: u64 = 4 << 20;
 /// Stored bytes that a worker holds at once, of weights that are stored transposed.
 const STAGED: u64 = 16 << 20;
 
-/// A weight, or some rows of it, and where its numbers go.
+/// A request to decode a weight, or some of its rows, into a buffer.
 pub struct ReadInto<'a> {
     weight: Weight,
     rows: Range<u64>,
@@ -28,21 +28,21 @@ pub struct ReadInto<'a> {
 }
 
 impl<'a> ReadInto<'a> {
-    /// All of a weight as `dtype`, into bytes that it fills: see
+    /// Requests a whole weight as `dtype`. The buffer must have exactly its size; see
     /// [`Weight::read_into`](crate::Weight::read_into).
     pub fn new(weight: Weight, dtype: DType, out: &'a mut [u8]) -> Self {
         let rows = 0..weight.rows_and_columns().0;
         Self { weight, rows, dtype, out }
     }
 
-    /// Only these rows of the outermost dimension.
+    /// Limits the request to these rows of the outermost dimension.
     #[must_use]
     pub fn rows(mut self, rows: Range<u64>) -> Self {
         self.rows = rows;
         self
     }
 
-    /// The same in tiles that workers make side by side.
+    /// Splits the request into tiles that workers decode in parallel.
     fn tiled(self, workers: usize) -> Result<Tiles<'a>> {
         let Self { weight, rows, dtype, out } = self;
         let count = rows.end.saturating_sub(rows.start);
@@ -110,7 +110,7 @@ impl Tiled for Tiles<'_> {
 
     fn tile(&self, (): &mut (), tile: u64) -> Result<u64> {
         let out = usize::try_from(tile).ok().and_then(|tile| self.outs.get(tile));
-        let out = out.ok_or_else(|| Error::usage("there is no such tile"))?;
+        let out = out.ok_or_else(|| Error::usage("no such tile"))?;
         let mut out = lock(out);
         let start = self.rows.start + tile * self.step;
         let rows = start..start.saturating_add(self.step).min(self.rows.end);
@@ -119,11 +119,12 @@ impl Tiled for Tiles<'_> {
     }
 }
 
-/// Reads several weights, on all threads of `work`, into memory of the caller. Weights that the model
-/// has [findings](crate::Model::findings) about are refused, as by every operation. What they are read
-/// from must not have changed since the model was opened, and archives must have the checksums that
-/// they state (of a few rows this is not asked: it would take reading all of them); if there is an
-/// error, the memory may hold anything.
+/// Decodes several weights into the caller's buffers, on all threads of `work`.
+///
+/// Like every operation, it rejects weights with [findings](crate::Model::findings). It returns an
+/// error if a file changed since the model was opened, or if an archive does not match its checksums.
+/// Checksums are not verified for a request of a few rows, since that would read the whole archive.
+/// After an error, the contents of the buffers are unspecified.
 ///
 /// ```no_run
 /// use weighbridge::ops::{self, ReadInto, Work};

@@ -1,4 +1,4 @@
-//! Refusing to read weights with problems, and the error that says so.
+//! Rejects weights with problems, with an error that lists the reasons.
 //!
 //! A finding about a tensor rules out the weight it is part of. One about the whole model rules out
 //! every weight, unless it is known not to affect values.
@@ -57,15 +57,17 @@ pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool)
     refuse(model, select, only_copied, ("converted", Remedy::SkipUnreadable))
 }
 
-/// An error if the numbers of these weights must not be trusted: because of a problem with one of
-/// them, or with all of their model. Of a dangerous file, nothing is.
+/// Returns an error if the values of these weights cannot be trusted.
+///
+/// The cause is a problem of one of the weights or of the whole model. Every weight of a dangerous
+/// file is rejected.
 pub fn refuse_unreadable(model: &Model, names: &[&str]) -> Result<()> {
     let names: HashSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let select = Select::new().include(move |name| names.contains(name));
     refuse(model, &select, false, ("read", Remedy::ListProblems))
 }
 
-/// What is to be done with weights, and what helps if it cannot be.
+/// The action in the past participle (`converted`), and the remedy if it is rejected.
 type Deed<'a> = (&'a str, Remedy);
 
 /// An error if something is wrong with the selected weights.
@@ -85,7 +87,7 @@ fn refuse(model: &Model, select: &Select, only_copied: bool, deed: Deed<'_>) -> 
 fn cut_short(model: &Model, findings: &[&Finding]) -> Option<Error> {
     let is_general = |finding: &&&Finding| finding.tensor.is_none() && finding.kind == "truncated";
     let cut = findings.iter().find(is_general)?;
-    let error = Error::malformed(format!("the file was cut short: {}", cut.message));
+    let error = Error::malformed(format!("the file is truncated: {}", cut.message));
     Some(error.in_file(model.path()).hint("fetch the file again").remedy(Remedy::Exclude))
 }
 
@@ -170,17 +172,18 @@ pub(super) fn chosen(
 /// A choice of weights without those that cannot be read.
 fn without(select: &Select, unreadable: &[Dropped]) -> Select {
     let names: HashSet<String> = unreadable.iter().map(|one| one.name.clone()).collect();
-    match names.is_empty() {
-        true => select.clone(),
-        false => select.clone().exclude(move |name| names.contains(name)),
+    if names.is_empty() {
+        return select.clone();
     }
+    select.clone().exclude(move |name| names.contains(name))
 }
 
 /// The findings that count; an error if one rules out all weights.
 fn findings(model: &Model, only_copied: bool) -> Result<Vec<&Finding>> {
-    let mut findings: Vec<&Finding> = match only_copied {
-        true => model.findings_of_files().collect(),
-        false => model.findings().iter().collect(),
+    let mut findings: Vec<&Finding> = if only_copied {
+        model.findings_of_files().collect()
+    } else {
+        model.findings().iter().collect()
     };
     findings.extend(model.unlike_twins()?);
     match findings.iter().find(|finding| rules_out_all(finding)) {
@@ -307,10 +310,8 @@ fn refusal_to(done: &str, model: &Model, obstacles: &[Obstacle<'_>]) -> Option<E
         }
         _ => Error::unsupported(summary(done, obstacles)),
     };
-    let error = match obstacles.iter().any(|obstacle| obstacle.is_ambiguous) {
-        true => error.remedy(Remedy::StateScheme),
-        false => error,
-    };
+    let is_ambiguous = obstacles.iter().any(|obstacle| obstacle.is_ambiguous);
+    let error = if is_ambiguous { error.remedy(Remedy::StateScheme) } else { error };
     Some(error.in_file(model.path()).remedy(Remedy::Exclude))
 }
 
@@ -350,7 +351,7 @@ fn groups<'a>(obstacles: &'a [Obstacle<'a>]) -> Vec<Group<'a>> {
     groups
 }
 
-/// Reasons in words, each once, with their weights: what names a variant may be what another says.
+/// Reasons in words, each once, with their weights. Two groups can have the same words.
 fn merged(groups: Vec<Group<'_>>) -> Vec<(String, Vec<String>)> {
     let (mut merged, mut known) = (Vec::<(String, Vec<String>)>::new(), HashMap::new());
     for group in groups {
@@ -365,7 +366,7 @@ fn merged(groups: Vec<Group<'_>>) -> Vec<(String, Vec<String>)> {
 }
 
 impl Group<'_> {
-    /// With all variants that it was said of.
+    /// The reason, with every variant that it applies to.
     fn reason(&self) -> String {
         match &self.variants[..] {
             [first, others @ ..] if !others.is_empty() => {

@@ -68,7 +68,7 @@ impl Work {
         let left = max.checked_sub(taken).filter(|left| *left > 0);
         left.map(Some).ok_or_else(|| {
             Error::limit(format!(
-                "{sending} bytes that wait to be sent, and {program} of the program itself, do not fit into {max} bytes of memory"
+                "the upload buffers ({sending} bytes) and the program ({program} bytes) exceed the memory limit of {max} bytes"
             ))
             .remedy(Remedy::RaiseLimit("max_memory"))
         })
@@ -101,10 +101,10 @@ impl Work {
             Some((bytes, name)) => {
                 let needed = (bytes * places + taken).div_ceil(1 << 20);
                 Err(Error::limit(format!(
-                    "each of its rows lies all over its {bytes} stored bytes, which are held while it is read over a network; {each} are left for that"
+                    "each row is spread across the whole stored tensor; reading it remotely buffers {bytes} bytes, but only {each} bytes are left"
                 ))
                 .in_tensor(name)
-                .hint(format!("{needed} MiB of memory are enough, or download the file"))
+                .hint(format!("allow {needed} MiB of memory, or download the file"))
                 .remedy(Remedy::RaiseLimit("max_memory")))
             }
         }

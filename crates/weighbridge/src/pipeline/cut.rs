@@ -107,12 +107,11 @@ impl Cut {
     fn of_encoded(weight: &Weight, unit: u64) -> Self {
         let most = if weight.is_transposed() { ACROSS_ELEMENTS } else { TILE_ELEMENTS };
         let most = most.min(most_elements(weight));
-        let (of, piece) = match weight.has_element_access() {
-            true => (Pieces::Elements, unit),
-            false => {
-                let row = weight.rows_and_columns().1;
-                (Pieces::Rows, least_common_multiple(unit, row))
-            }
+        let (of, piece) = if weight.has_element_access() {
+            (Pieces::Elements, unit)
+        } else {
+            let row = weight.rows_and_columns().1;
+            (Pieces::Rows, least_common_multiple(unit, row))
         };
         let elements = weight.elements();
         let (pieces, step) = (elements.div_ceil(piece.max(1)), (most / piece.max(1)).max(1));
@@ -175,7 +174,7 @@ impl Cut {
     pub fn count(&self, pieces: &Range<u64>) -> Result<usize> {
         let elements = self.elements(pieces);
         usize::try_from(elements.end - elements.start)
-            .map_err(|_| Error::limit("a row is larger than this machine can address"))
+            .map_err(|_| Error::limit("a row exceeds this machine's address space"))
     }
 
     /// Decodes some pieces into `out`, which holds exactly them.

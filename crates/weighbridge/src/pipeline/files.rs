@@ -149,7 +149,7 @@ impl Writing<'_> {
 
     fn is_right(&self, to: &dyn Destination) -> Result<bool> {
         let Some(check) = self.check else { return Ok(true) };
-        let cannot = || Error::usage("what is written there cannot be read again to verify it");
+        let cannot = || Error::usage("the output cannot be read back to verify it");
         let checked = check(&to.unnamed().ok_or_else(cannot)?);
         // What cannot be opened is wrong; after other errors it may be right.
         if checked.as_ref().is_err_and(|error| error.kind() == ErrorKind::Malformed) {

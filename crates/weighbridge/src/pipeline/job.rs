@@ -192,7 +192,7 @@ impl Job {
         match &self.origin {
             Origin::Weight(weight) => Ok(weight),
             Origin::Stored(..) => {
-                Err(Error::usage("it is copied as it is stored").in_tensor(self.source_name()))
+                Err(Error::usage("it is copied as stored").in_tensor(self.source_name()))
             }
         }
     }

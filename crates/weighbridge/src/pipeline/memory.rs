@@ -112,7 +112,7 @@ fn halve_further(job: &mut Job) -> bool {
 
 fn too_much(needed: u64, most: u64) -> Error {
     Error::limit(format!(
-        "its smallest tile takes {needed} bytes of memory, but only {most} are allowed"
+        "its smallest tile takes {needed} bytes of memory, the limit is {most} bytes"
     ))
     .remedy(Remedy::RaiseLimit("max_memory"))
     .remedy(Remedy::Exclude)
@@ -127,8 +127,7 @@ pub fn check_whole_rows(weight: &Weight, rows: Range<u64>, decoded: u64) -> Resu
         let limit = source.limits().max_allocation;
         if needed > limit {
             return Err(Error::limit(format!(
-                "its rows are decoded whole, which takes a buffer of {needed} bytes; the limit \
-                 for one is {limit}"
+                "decoding whole rows takes a buffer of {needed} bytes, the limit is {limit} bytes"
             ))
             .in_tensor(weight.name())
             .in_file(source.input().name())

@@ -303,9 +303,9 @@ fn reshape(job: &mut Job, writer: &dyn Writer) -> Result<(), String> {
     output.shape = match (is_same_format, *output.name == *info.name) {
         (true, true) => info.shape.clone(),
         (true, false) if is_kept => {
-            return Err("the metadata gives its shape under its name, so it cannot be renamed \
-                where it is kept as it is stored"
-                .to_owned());
+            let reason =
+                "the metadata states its shape by name, so it cannot be renamed and kept as stored";
+            return Err(reason.to_owned());
         }
         _ => own.clone(),
     };
@@ -324,8 +324,7 @@ fn stored_job(model: &Model, id: TensorId, name: String) -> Result<Job, String> 
 
 fn weight_job(weight: &Weight, name: String, dtype: Option<DType>) -> Result<Job, String> {
     unreadable_part(weight).map_or(Ok(()), Err)?;
-    let not_a_number =
-        || weight.undecodable().unwrap_or_else(|| "its type is not known".to_owned());
+    let not_a_number = || weight.undecodable().unwrap_or_else(|| "its type is unknown".to_owned());
     let dtype = dtype.ok_or_else(not_a_number)?;
     let action = match (weight.is_plain(), weight.native() == Some(dtype)) {
         (true, true) => Action::Copy,
@@ -347,7 +346,7 @@ fn weight_job(weight: &Weight, name: String, dtype: Option<DType>) -> Result<Job
 /// A weight as it is stored, which must be one tensor.
 fn kept_job(weight: &Weight, name: String) -> Result<Job, String> {
     let id = weight.first_part().filter(|_| weight.parts().count() == 1);
-    let id = id.ok_or("it is made of several stored tensors, and cannot be kept as it is")?;
+    let id = id.ok_or("it consists of several stored tensors and cannot be kept as stored")?;
     let job = stored_job(weight.model(), id, name)?;
     Ok(Job { origin: Origin::Weight(weight.clone()), ..job })
 }
@@ -369,7 +368,7 @@ fn encoded_job(
     let elements = weight.elements();
     let odd = job.outputs.iter().find(|tensor| !tensor.is_made_of(elements)).map(|tensor| {
         let (name, bytes) = (escaped(&tensor.name), tensor.bytes);
-        format!("its {elements} elements do not make the {bytes} bytes of {name}")
+        format!("its {elements} elements do not match the {bytes} bytes of {name}")
     });
     odd.map_or(Ok(job), Err)
 }
@@ -383,9 +382,10 @@ fn refuse_undecodable(weight: &Weight) -> Result<(), String> {
 fn unreadable_part(weight: &Weight) -> Option<String> {
     weight.parts().find_map(|(role, source, info)| {
         let reason = unreadable(source, info)?;
-        Some(match *info.name == *weight.name() {
-            true => reason,
-            false => format!("its {role} {}: {reason}", escaped(&info.name)),
+        Some(if *info.name == *weight.name() {
+            reason
+        } else {
+            format!("its {role} {}: {reason}", escaped(&info.name))
         })
     })
 }
@@ -394,5 +394,5 @@ fn unreadable_part(weight: &Weight) -> Option<String> {
 fn unreadable(source: &Source, info: &TensorInfo) -> Option<String> {
     let nowhere = info.place.run == Run::Nowhere && info.bytes > 0;
     let reason = source.catalog().unsafe_to_read.as_deref().or(info.refused.as_deref());
-    reason.or(nowhere.then_some("the file holds no data for it")).map(str::to_owned)
+    reason.or(nowhere.then_some("the file has no data for it")).map(str::to_owned)
 }

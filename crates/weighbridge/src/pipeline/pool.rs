@@ -68,9 +68,10 @@ pub struct Pool<'a> {
 impl Pool<'_> {
     /// An error if the work is cancelled.
     pub fn refuse_cancelled(&self) -> Result<()> {
-        match self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            true => Err(stop::stopped()),
-            false => Ok(()),
+        if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            Err(stop::stopped())
+        } else {
+            Ok(())
         }
     }
 
@@ -198,9 +199,10 @@ mod tests {
         }
         fn tile(&self, (): &mut (), tile: u64) -> Result<u64> {
             self.done.fetch_add(1, Ordering::Relaxed);
-            match self.fails_at == Some(tile) {
-                true => Err(Error::usage(format!("tile {tile}"))),
-                false => Ok(10),
+            if self.fails_at == Some(tile) {
+                Err(Error::usage(format!("tile {tile}")))
+            } else {
+                Ok(10)
             }
         }
         fn give_up(&self) {

@@ -44,7 +44,7 @@ impl Rearranging {
         let cut = rearranging.cut(weight);
         if cut.pieces * cut.piece != weight.elements() {
             let (elements, unit) = (weight.elements(), cut.piece);
-            return Err(format!("its {elements} elements are no whole pieces of {unit}"));
+            return Err(format!("its {elements} elements are not a multiple of {unit}"));
         }
         let action = Action::Rearrange(rearranging);
         Ok(Job { origin: Origin::Weight(weight.clone()), action, outputs, cut })
@@ -99,7 +99,7 @@ impl Rearranging {
                 Kind::Scales => cells.checked_mul(width),
                 Kind::Zeros => Some(cells),
             });
-            let too_large = || Error::limit("a tile is larger than this machine can address");
+            let too_large = || Error::limit("a tile exceeds this machine's address space");
             buffer.resize(bytes.ok_or_else(too_large)?, 0);
             weight.read_codes(kind, of, buffer, scratch)?;
         }

@@ -26,22 +26,22 @@ impl StoreAddress {
             None if path.parent().is_some_and(Path::is_dir) => return Ok(None),
             None => {
                 let known = starts_of(is_written, "and");
-                return Err(Error::usage("nothing can be written to addresses of this kind")
+                return Err(Error::usage("unsupported kind of output address")
                     .in_file(path)
-                    .hint(format!("{known} are known; a file or a directory has no `://`")));
+                    .hint(format!("supported: {known}; a local path has no `://`")));
             }
             Some(Writing::Never) => {
                 let known = starts_of(is_written, "or");
-                return Err(Error::unsupported("models are read there, and not written")
+                return Err(Error::unsupported("models can be read from there but not written")
                     .in_file(path)
                     .hint(format!(
-                        "write to a file, a directory, or an address that begins with {known}"
+                        "write to a local path or an address that begins with {known}"
                     )));
             }
             Some(Writing::Far(None)) => {
-                return Err(Error::unsupported("this build writes to this machine only")
+                return Err(Error::unsupported("this build writes local files only")
                     .in_file(path)
-                    .hint("the library writes to object stores with its feature `remote`"));
+                    .hint("enable the library's `remote` feature"));
             }
             Some(Writing::Far(Some(_))) => {}
         }
@@ -69,11 +69,12 @@ impl StoreAddress {
 /// An error if an output would be written over the model, or among its files.
 pub(super) fn refuse_own_address(output: &Path, model: &Model) -> Result<()> {
     let mut inputs = model.sources().iter().map(|source| source.input().name());
-    match inputs.any(|input| input.starts_with(output)) || output.starts_with(model.path()) {
-        false => Ok(()),
-        true => Err(Error::usage("holds the model itself, and is never overwritten")
+    if inputs.any(|input| input.starts_with(output)) || output.starts_with(model.path()) {
+        Err(Error::usage("holds the model itself and is never overwritten")
             .in_file(output)
-            .remedy(Remedy::AnotherTarget)),
+            .remedy(Remedy::AnotherTarget))
+    } else {
+        Ok(())
     }
 }
 

@@ -20,8 +20,7 @@ fn writes() -> String {
     let endings: Vec<_> = WRITERS.iter().map(|writer| format!(".{}", writer.format())).collect();
     let (last, others) = endings.split_last().map_or(("", &[][..]), |(last, all)| (&**last, all));
     format!(
-        "give a name that ends in {} or {last} for one file, or a name without an extension for a \
-         directory",
+        "end the output name in {} or {last} for one file, or use no extension for a directory",
         others.join(", ")
     )
 }
@@ -167,7 +166,7 @@ impl Target {
 
     fn refuse_input(&self, model: &Model) -> Result<()> {
         let own = |path: &Path, problem: &str| {
-            Err(Error::usage(problem).in_file(path).hint("choose another name for the output"))
+            Err(Error::usage(problem).in_file(path).hint("choose another output name"))
         };
         let inputs = || model.sources().iter().map(|source| source.input().name());
         let is_config = |path: &Path, input: &Path| {
@@ -179,13 +178,14 @@ impl Target {
             Place::File(path)
                 if inputs().any(|input| is_same_file(input, path) || is_config(path, input)) =>
             {
-                own(path, "is a file of the model itself, and never overwritten")
+                own(path, "is a file of the model itself and is never overwritten")
             }
             Place::Folder(path) => {
                 let holds = |folder: &Path| is_same_file(folder, path);
-                match inputs().any(|input| input.ancestors().skip(1).any(holds)) {
-                    true => own(path, "holds the model itself, and is never overwritten"),
-                    false => Ok(()),
+                if inputs().any(|input| input.ancestors().skip(1).any(holds)) {
+                    own(path, "holds the model itself and is never overwritten")
+                } else {
+                    Ok(())
                 }
             }
             _ => Ok(()),
@@ -201,15 +201,16 @@ impl Target {
         };
         match &self.place {
             Place::Folder(path) if real_folder(path).starts_with(&source) => {
-                refused(path, "would lie inside the directory of the model")
+                refused(path, "would be inside the model's directory")
             }
             Place::File(path) if path.exists() && real_folder(path).starts_with(&source) => {
                 let is_weights = path.extension().is_some_and(|extension| {
                     writer(&extension.to_string_lossy().to_lowercase()).is_some()
                 });
-                match is_weights {
-                    true => Ok(()),
-                    false => refused(path, "is a file of the model itself, and never overwritten"),
+                if is_weights {
+                    Ok(())
+                } else {
+                    refused(path, "is a file of the model itself and is never overwritten")
                 }
             }
             _ => Ok(()),
@@ -247,8 +248,8 @@ fn special_file(path: &Path) -> Option<SpecialFile> {
 /// An error for special files that no model can be written to.
 fn refuse_unwritable(path: &Path) -> Result<()> {
     let problem = match special_file(path) {
-        Some(SpecialFile::Socket) => "is a socket, which nothing can be written to by its name",
-        Some(SpecialFile::BlockDevice) => "is a whole disk or a part of one, and never overwritten",
+        Some(SpecialFile::Socket) => "is a socket and cannot be written to",
+        Some(SpecialFile::BlockDevice) => "is a disk or partition and is never overwritten",
         _ => return Ok(()),
     };
     Err(Error::usage(problem).in_file(path).remedy(Remedy::AnotherTarget))
@@ -257,8 +258,8 @@ fn refuse_unwritable(path: &Path) -> Result<()> {
 fn by_name(name: &str) -> Result<&'static dyn Writer> {
     writer(name).ok_or_else(|| {
         let names = || WRITERS.iter().map(|writer| writer.format());
-        let all = || format!("these can: {}", names().collect::<Vec<_>>().join(", "));
-        Error::usage(format!("{name} is not a format that can be written"))
+        let all = || format!("supported: {}", names().collect::<Vec<_>>().join(", "));
+        Error::usage(format!("{name} is not a supported output format"))
             .hint(did_you_mean(name, names()).unwrap_or_else(all))
     })
 }
@@ -277,8 +278,8 @@ fn refuse_cache(path: &Path) -> Result<()> {
     let real = real_folder(path);
     let is_cache = |part: &std::ffi::OsStr| part.to_string_lossy().starts_with("models--");
     let refused = || {
-        let error = Error::usage("is in a Hugging Face cache, where nothing is written");
-        error.in_file(path).hint("choose another place for the output")
+        let error = Error::usage("is in a Hugging Face cache, which is never written to");
+        error.in_file(path).hint("choose another output directory")
     };
     real.iter().any(is_cache).then(refused).map_or(Ok(()), Err)
 }

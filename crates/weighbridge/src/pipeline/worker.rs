@@ -156,9 +156,10 @@ impl Buffers {
         let staged = source.fetch(info, &plain.slab(elements), &mut self.staging)?;
         plain.decode(&[staged], elements.clone(), T::out(tile))?;
         let is_finite = |index| plain.is_finite(staged.bytes(), index);
-        Ok(match any_infinite(tile) {
-            true => infinities(tile).filter(|&index| is_finite(index)).count() as u64,
-            false => 0,
+        Ok(if any_infinite(tile) {
+            infinities(tile).filter(|&index| is_finite(index)).count() as u64
+        } else {
+            0
         })
     }
 
@@ -187,7 +188,7 @@ fn divided<'a>(
 ) -> Result<(SmallVec<[Range<u64>; 4]>, Outs<'a>)> {
     let ranges: SmallVec<[Range<u64>; 4]> =
         tensors.iter().map(|tensor| tensor.groups.bytes_of(elements, tensor.bytes)).collect();
-    let too_large = |_| Error::limit("a tile is larger than this machine can address");
+    let too_large = |_| Error::limit("a tile exceeds this machine's address space");
     let lengths = ranges.iter().map(|range| usize::try_from(range.end - range.start));
     let lengths = lengths.collect::<Result<SmallVec<[usize; 4]>, _>>().map_err(too_large)?;
     bytes.clear();
@@ -231,7 +232,7 @@ fn refuse_non_finite(job: &Job, elements: &Range<u64>, values: &[f32]) -> Result
     }
     let Some(at) = values.iter().position(is_odd) else { return Ok(()) };
     let (element, value) = (elements.start + at as u64, values[at]);
-    let message = format!("element {element} is {value}, which cannot be stored in fewer bits");
+    let message = format!("element {element} is {value}, which cannot be quantized");
     let error = Error::malformed(message).in_tensor(job.source_name());
     Err(error.in_file(job.weight()?.model_path()).remedy(Remedy::AllowNonFinite))
 }

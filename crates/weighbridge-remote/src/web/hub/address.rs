@@ -85,9 +85,10 @@ impl HubAddress {
         }
         let url = Url::parse(typed).ok()?;
         let of_hub = url.scheme() == "https" && HOSTS.contains(&url.host_str()?);
-        match of_hub || url.origin() == endpoint.origin() {
-            true => Self::of_page(&url, endpoint)?.ok_or_else(|| not_a_name(&shown(&url))).into(),
-            false => None,
+        if of_hub || url.origin() == endpoint.origin() {
+            Self::of_page(&url, endpoint)?.ok_or_else(|| not_a_name(&shown(&url))).into()
+        } else {
+            None
         }
     }
 
@@ -177,9 +178,9 @@ fn kind_of(parts: &mut Vec<&str>) -> RepositoryKind {
 }
 
 fn not_a_name(typed: &str) -> Error {
-    Error::usage("this names no repository of the Hub")
+    Error::usage("not a Hub repository")
         .in_file(Path::new(typed))
-        .hint("hf://owner/name[@revision][/path] is expected; `/` in a revision is written %2F")
+        .hint("write hf://owner/name[@revision][/path], with %2F for `/` in a revision")
 }
 
 #[cfg(test)]
@@ -239,7 +240,7 @@ mod tests {
             ["", "o/n/../x", "o/..", "o/n@", "o/n@a%2F..%2Fb", "o/n//x", "a b/c", "o/n/a\\b"]
         {
             let error = parse(&format!("hf://{name}")).unwrap().unwrap_err();
-            assert!(error.to_string().contains("names no repository of the Hub"), "{error}");
+            assert!(error.to_string().contains("not a Hub repository"), "{error}");
         }
     }
 }

@@ -39,7 +39,7 @@ impl Environment {
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
         let endpoint = endpoint.ok_or_else(|| {
-            Error::usage("HF_ENDPOINT is not a web address").hint("it looks like https://host")
+            Error::usage("HF_ENDPOINT is not a web address").hint("write it like https://host")
         })?;
         let cache = folder(lookup, "HF_HUB_CACHE")
             .or_else(|| folder(lookup, "HUGGINGFACE_HUB_CACHE"))

@@ -18,21 +18,22 @@ impl Repository {
         match (text("x-error-code"), status.as_u16()) {
             _ if text("x-error-message").contains(TAKEN_DOWN) => {
                 Fault::denied("the Hub has disabled access to this repository")
-                    .hint(format!("its page may say why: {}", self.page()))
+                    .hint(format!("its page may give the reason: {}", self.page()))
             }
             ("GatedRepo", _) => self.gated(),
             ("RevisionNotFound", _) => {
                 let revision = self.address.revision();
                 Fault::missing(format!("the repository has no revision `{revision}`"))
-                    .hint("name a branch, a tag or a commit behind an @")
+                    .hint("write a branch, tag or commit after @")
             }
             ("EntryNotFound", _) => Fault::missing("the repository has no such file")
                 .hint(format!("its files are listed at {}/tree/main", self.page())),
             ("RepoNotFound", _) | (_, 401) => self.missing(),
-            (_, 403) => Fault::denied(format!("the Hub refuses access ({said})"))
-                .hint(format!("check what your token may read, and the page {}", self.page())),
-            (_, 429) if self.auth.is_none() => answered(status, headers)
-                .hint("set HF_TOKEN: the Hub allows more to those it knows"),
+            (_, 403) => Fault::denied(format!("the Hub denied access ({said})"))
+                .hint(format!("check the permissions of your token and the page {}", self.page())),
+            (_, 429) if self.auth.is_none() => {
+                answered(status, headers).hint("set HF_TOKEN for a higher rate limit")
+            }
             _ => refusal(status, headers),
         }
     }
@@ -41,9 +42,8 @@ impl Repository {
     /// for some time, and this one is fresh.
     pub(crate) fn refused_elsewhere(&self, by: &Url, status: StatusCode) -> Fault {
         let message =
-            format!("{}, where the Hub stores it, refuses access ({})", server(by), said(status));
-        Fault::denied(message)
-            .hint("check the clock of this machine, and proxies on the way; then run it again")
+            format!("the Hub's storage server {} denied access ({})", server(by), said(status));
+        Fault::denied(message).hint("check the system clock and any proxies, then run it again")
     }
 
     fn gated(&self) -> Fault {
@@ -52,19 +52,19 @@ impl Repository {
             Some(_) => format!("accept its terms at {page} with the account of your token"),
             None => format!("accept its terms at {page}, then set HF_TOKEN"),
         };
-        let message = "this repository is gated: its terms must be accepted first";
+        let message = "this repository is gated; its terms are not accepted yet";
         Fault::denied(message).hint(hint)
     }
 
     fn missing(&self) -> Fault {
         let (message, hint) = match self.auth {
             Some(_) => (
-                "the Hub has no such repository, or your token may not read it",
-                "check the name, and what the token may read",
+                "repository not found on the Hub, or your token cannot read it",
+                "check the name and the permissions of the token",
             ),
             None => (
-                "the Hub has no such repository, or it is private",
-                "check the name; for a private repository set HF_TOKEN",
+                "repository not found on the Hub, or it is private",
+                "check the name, or set HF_TOKEN for a private repository",
             ),
         };
         Fault::missing(message).hint(hint)

@@ -89,10 +89,9 @@ impl HubFolder {
     }
 
     fn is_offline(&self, what: &str, path: &Path) -> Fault {
-        let message =
-            format!("HF_HUB_OFFLINE forbids requests, and {what} is not in the local cache");
+        let message = format!("{what} is not in the local cache, and HF_HUB_OFFLINE is set");
         Fault::missing(message)
-            .hint("unset HF_HUB_OFFLINE (and TRANSFORMERS_OFFLINE), or fetch it beforehand")
+            .hint("unset HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE, or download it first")
             .at(&self.repository.address.shown(path))
     }
 

@@ -72,12 +72,11 @@ impl Tree {
 
     async fn fetch_pages(of: &Repository, client: &Client) -> Result<Self, Fault> {
         let revision = of.address.revision();
-        let commit = match is_commit(revision) {
-            true => revision.to_owned(),
-            false => {
-                let (_, found): (_, Revision) = get(of, client, &of.revision_url()).await?;
-                Some(found.sha).filter(|sha| is_commit(sha)).ok_or_else(odd_answer)?
-            }
+        let commit = if is_commit(revision) {
+            revision.to_owned()
+        } else {
+            let (_, found): (_, Revision) = get(of, client, &of.revision_url()).await?;
+            Some(found.sha).filter(|sha| is_commit(sha)).ok_or_else(odd_answer)?
         };
         let mut tree = Self { commit, entries: BTreeMap::new(), headers: Mutex::default() };
         let mut next = Some(of.tree_url(&tree.commit));
@@ -87,7 +86,7 @@ impl Tree {
             listed.into_iter().for_each(|entry| tree.add(entry));
             next = next_page(&headers, &url)?;
         }
-        Err(Fault::unsupported(format!("its listing has more than {MOST_PAGES} pages")))
+        Err(Fault::unsupported(format!("the file listing has more than {MOST_PAGES} pages")))
     }
 
     /// Adds an entry. Names that are no paths inside the repository cannot be asked for either.
@@ -172,7 +171,7 @@ async fn get<T: serde::de::DeserializeOwned>(
             return Err(of.refusal(status, answer.response.headers()));
         }
         let too_long =
-            || Fault::unsupported(format!("the server's answer has more than {MOST_BYTES} bytes"));
+            || Fault::unsupported(format!("the server's response exceeds {MOST_BYTES} bytes"));
         let text = answer.body(MOST_BYTES).await?.ok_or_else(too_long)?;
         Ok((answer.response.headers().clone(), text))
     };
@@ -194,6 +193,6 @@ fn next_page(headers: &HeaderMap, from: &Url) -> Result<Option<Url>, Fault> {
 }
 
 fn odd_answer() -> Fault {
-    Fault::unsupported("the server does not answer as the Hub does")
-        .hint("check HF_ENDPOINT, and proxies on the way")
+    Fault::unsupported("the server does not respond like the Hub")
+        .hint("check HF_ENDPOINT and any proxies")
 }

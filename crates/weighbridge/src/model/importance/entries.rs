@@ -84,10 +84,10 @@ fn end(at: &mut Cursor<'_>, len: u64) -> Result<(u32, Vec<Vec<u8>>)> {
         let dataset = text(at, "the name of a text")?;
         datasets.extend((!dataset.is_empty()).then_some(dataset));
     }
-    match at.position() == len {
-        true => Ok((chunks, datasets)),
-        false => Err(not_one("something follows its last entry").at(at.position())),
+    if at.position() != len {
+        return Err(not_one("there are bytes after the last entry").at(at.position()));
     }
+    Ok((chunks, datasets))
 }
 
 impl Numbers for Entries {

@@ -1,9 +1,8 @@
-//! Importance matrices: how much the columns of a model's weights matter, as llama-imatrix measured
-//! it while the model read a text.
+//! Importance matrices of llama-imatrix: how much each column of a weight matters.
 //!
-//! There are two kinds of files: older ones of their own form (`entries.rs`), and tensors in a
-//! container (`tensors.rs`). Opening one reads names and lengths; the numbers of a weight are read
-//! when somebody asks for them, and those that were asked for last are kept.
+//! There are two file formats: the older binary format (`entries.rs`), and tensors in a container
+//! (`tensors.rs`). Opening a file reads names and lengths. The values of a weight are read on demand
+//! and cached.
 
 mod entries;
 mod recent;
@@ -25,7 +24,13 @@ use recent::Recent;
 /// As much of a text as llama-quantize has room for.
 const MOST_TEXT: usize = 127;
 
-/// An importance matrix. A clone is another handle to the same file.
+/// An importance matrix. Clones share the open file.
+///
+/// ```no_run
+/// let matrix = weighbridge::ImportanceMatrix::open("imatrix.gguf")?;
+/// println!("{matrix:?}");
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct ImportanceMatrix(Arc<Contents>);
 
@@ -64,20 +69,18 @@ impl fmt::Debug for ImportanceMatrix {
 }
 
 impl ImportanceMatrix {
-    /// Opens a file: names and lengths.
+    /// Opens a file and reads its names and lengths.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let input = Input::open(path, FileAccess::default())?;
         let in_container = containers::recognize(&input)?
             .is_some_and(|(_, recognition)| recognition == Recognition::Certain);
         let budget = Budget::new(Limits::default());
-        let stored = match in_container {
-            true => tensors::open(path, &budget),
-            false => entries::open(input, &budget),
-        };
+        let stored =
+            if in_container { tensors::open(path, &budget) } else { entries::open(input, &budget) };
         let stored = stored.map_err(|error| error.in_file(path))?;
         if stored.weights.is_empty() {
-            return Err(not_one("it holds the importance of no weight").in_file(path));
+            return Err(not_one("it has no entries").in_file(path));
         }
         // Where a name comes twice, the last counts.
         let names = stored.weights.iter().enumerate();
@@ -132,9 +135,10 @@ impl Importance for OfWeight {
         let (name, _) = &self.of.stored.weights[self.place];
         let read = || {
             let values = self.of.stored.numbers.read(self.place)?;
-            match values.iter().all(|value| value.is_finite()) {
-                true => Ok(values.into()),
-                false => Err(Error::malformed("the importance of a column is no finite number")),
+            if values.iter().all(|value| value.is_finite()) {
+                Ok(values.into())
+            } else {
+                Err(Error::malformed("the importance of a column is not finite"))
             }
         };
         let found = self.of.recent.get(self.place, read);
@@ -157,9 +161,9 @@ fn up_to_zero(text: &[u8]) -> &[u8] {
     text.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// A file is no importance matrix, or none that llama-quantize takes.
+/// The error for a file that is not an importance matrix, or not one that llama-quantize accepts.
 fn not_one(reason: &str) -> Error {
-    Error::malformed(format!("no importance matrix: {reason}"))
+    Error::malformed(format!("not an importance matrix: {reason}"))
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub(super) fn open(path: &Path, budget: &Budget) -> Result<Stored> {
     for (name, pair) in found {
         let (Some(sums), Some(counts)) = pair else {
             return Err(
-                not_one("there are sums without counts, or counts without sums").in_tensor(&name)
+                not_one("it has sums without counts, or counts without sums").in_tensor(&name)
             );
         };
         check(&sums, &counts, budget).map_err(|error| error.in_tensor(&name))?;
@@ -62,7 +62,7 @@ fn metadata(model: &Model) -> Result<(Vec<Vec<u8>>, u32)> {
     let texts = match value {
         Value::Array(array) => source.array(array)?,
         Value::List(values) => values.clone(),
-        _ => return Err(not_one(&format!("`{DATASETS}` is no list"))),
+        _ => return Err(not_one(&format!("`{DATASETS}` is not a list"))),
     };
     let texts = texts.iter().filter_map(|text| match text {
         Value::Text(text) => Some(text.as_bytes().to_vec()),
@@ -70,7 +70,7 @@ fn metadata(model: &Model) -> Result<(Vec<Vec<u8>>, u32)> {
         _ => None,
     });
     let chunks = entry(CHUNKS)?.0.as_u64().and_then(|count| u32::try_from(count).ok());
-    let wrong = || not_one(&format!("`{CHUNKS}` is no number of chunks"));
+    let wrong = || not_one(&format!("`{CHUNKS}` is not a number of chunks"));
     Ok((texts.collect(), chunks.ok_or_else(wrong)?))
 }
 
@@ -91,7 +91,7 @@ fn check(sums: &Weight, counts: &Weight, budget: &Budget) -> Result<()> {
         0 => Err(not_one("it has no counts")),
         _ if sums.elements() == 0 => Err(not_one("it has no sums")),
         matrices if !sums.elements().is_multiple_of(matrices) => Err(not_one(&format!(
-            "it has {} sums, which {matrices} counts do not divide",
+            "its {} sums are not a multiple of its {matrices} counts",
             sums.elements()
         ))),
         _ => Ok(()),
@@ -106,7 +106,7 @@ impl Numbers for Tensors {
         let columns = values.len() / counts.len().max(1);
         for (values, count) in values.chunks_exact_mut(columns.max(1)).zip(counts) {
             if !count.is_finite() {
-                return Err(Error::malformed("a count is no finite number"));
+                return Err(Error::malformed("a count is not finite"));
             }
             match count.round() {
                 count if count > 0.0 => values.iter_mut().for_each(|value| *value /= count),

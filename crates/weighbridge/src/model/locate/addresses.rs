@@ -18,14 +18,14 @@ impl Resolver for Address {
         match Place::of(plain) {
             Some(place) => place.locate(plain, typed, search).map(Some),
             None if address.is_none() => Ok(None),
-            None => Err(Error::usage("addresses of this kind are not known here")
+            None => Err(Error::usage("unknown kind of address")
                 .in_file(typed.path)
-                .hint(format!("{} are", far_starts()))),
+                .hint(format!("supported: {}", far_starts()))),
         }
     }
 
     fn advice(&self, _typed: &Typed<'_>, _search: &Search<'_>) -> Option<String> {
-        Some("a model of the local Ollama store is written ollama:name:tag".to_owned())
+        Some("write ollama:name:tag for a model in the local Ollama store".to_owned())
     }
 
     /// A repository that is not in the cache may be on the Hub.
@@ -42,6 +42,6 @@ impl Resolver for Address {
             extension == "json" || containers::by_extension(extension).is_some()
         });
         (is_part(owner) && is_part(repository) && !is_file)
-            .then(|| format!("hf://{text} reads it from the Hub, without downloading all of it"))
+            .then(|| format!("write hf://{text} to read it from the Hub"))
     }
 }

@@ -98,9 +98,10 @@ pub(super) fn read(
     located: &mut Located,
     search: &Search<'_>,
 ) -> Result<()> {
-    let is_missing = match search.folder.has_listing() {
-        true => search.kind(path).is_none(),
-        false => is_missing(path, search),
+    let is_missing = if search.folder.has_listing() {
+        search.kind(path).is_none()
+    } else {
+        is_missing(path, search)
     };
     if is_missing || !NAMES.contains(&name) {
         return Ok(());

@@ -47,10 +47,7 @@ fn duplicates(sources: &[Source]) -> Vec<Finding> {
         if before != at {
             let other = sources.get(before as usize).map(file_name).unwrap_or_default();
             out.push(name, || {
-                format!(
-                    "it is in {other} and again in {}; there is no telling which one is right",
-                    file_name(source)
-                )
+                format!("it is in both {other} and {}; the right one is unknown", file_name(source))
             });
         }
     }
@@ -62,14 +59,14 @@ fn duplicates(sources: &[Source]) -> Vec<Finding> {
 fn misplaced(index: &Index, sources: &[Source], notes: &mut Vec<String>) -> Vec<Finding> {
     let mut forgotten: Vec<&str> = Vec::new();
     let promised: Names<'_> = index.entries.iter().map(|(name, file)| (&**name, *file)).collect();
-    let mut out = Capped::new("index-mismatch", "more tensors are not where the index says");
+    let mut out = Capped::new("index-mismatch", "more tensors are not in the file the index names");
     for (_, source, name) in tensors(sources) {
         let expected = promised.get(name).and_then(|&file| index.files.get(file as usize));
         match expected {
             Some(file) if source.input().name().ends_with(file) => {}
             Some(file) => out.push(name, || {
                 format!(
-                    "the index expects it in {}, it is in {}",
+                    "the index places it in {}, but it is in {}",
                     crate::text::escaped(file),
                     file_name(source)
                 )
@@ -81,7 +78,7 @@ fn misplaced(index: &Index, sources: &[Source], notes: &mut Vec<String>) -> Vec<
         let (count, names) = (forgotten.len(), some_of(&forgotten, NAMED));
         let (tensors, are) = if count == 1 { ("tensor", "is") } else { ("tensors", "are") };
         let index = shown_name(&index.path);
-        notes.push(format!("{count} {tensors} that {index} does not list {are} used: {names}"));
+        notes.push(format!("{count} {tensors} missing from {index} {are} used: {names}"));
     }
     out.finish()
 }
@@ -94,14 +91,14 @@ fn absences(index: &Index, sources: &[Source]) -> Vec<Finding> {
         .iter()
         .map(|file| sources.iter().any(|source| source.input().name().ends_with(file)))
         .collect();
-    let mut out = Capped::new("index-mismatch", "more tensors of the index are in no file");
+    let mut out = Capped::new("index-mismatch", "more tensors of the index are not in any file");
     for (name, file) in &index.entries {
         let position = *file as usize;
         if opened.get(position) == Some(&true) && !present.contains_key(&**name) {
             let file = index.files.get(position).map_or("", String::as_str);
             out.push(name, || {
                 format!(
-                    "the index promises it in {}, but it is not there",
+                    "the index places it in {}, but that file does not have it",
                     crate::text::escaped(file)
                 )
             });
@@ -124,9 +121,10 @@ impl Capped {
     }
 
     fn push(&mut self, tensor: &str, message: impl FnOnce() -> String) {
-        match self.findings.len() < MOST {
-            true => self.findings.push(Finding::of(tensor, self.kind, message())),
-            false => self.more += 1,
+        if self.findings.len() < MOST {
+            self.findings.push(Finding::of(tensor, self.kind, message()))
+        } else {
+            self.more += 1
         }
     }
 

@@ -98,8 +98,8 @@ impl Listing<'_> {
         if !ignored.is_empty() {
             let labels: Vec<&str> = taken.iter().map(|set| &*set.label).collect();
             general.notes.push(format!(
-                "more than one set of weights is here; taken: {}; ignored: {} (the rule: an index \
-                 first, then {}, and `model` before other names)",
+                "the directory has several sets of weights; used: {}; ignored: {} (priority: an \
+                 index, then {}; `model` before other names)",
                 some_of(&labels, 4),
                 some_of(ignored, 6),
                 containers::labels().join(", ")
@@ -108,7 +108,7 @@ impl Listing<'_> {
         let names = self.files().map(|entry| &*entry.name);
         let others: Vec<&str> = names.filter(|name| containers::is_not_weights(name)).collect();
         if !others.is_empty() {
-            general.notes.push(format!("not taken as weights: {}", some_of(&others, 6)));
+            general.notes.push(format!("not model weights: {}", some_of(&others, 6)));
         }
         for entry in self.entries.iter().filter(|entry| entry.kind == EntryKind::BrokenLink) {
             if entry.is_named_as_weights() && sets::group(&[entry], self.search).is_empty() {
@@ -124,15 +124,18 @@ fn indexed(entry: &Entry, general: &mut Located, search: &Search<'_>) -> Result<
         Ok(index) => index.into_set(search)?,
         Err(error) if error.kind() == ErrorKind::Limit => return Err(error),
         Err(error) => {
-            let message =
-                format!("{}: {}; files are taken by their names", entry.name, error.message());
+            let message = format!(
+                "{}: {}; shards are found by file name instead",
+                entry.name,
+                error.message()
+            );
             general.findings.push(Finding::general("bad-index", crate::text::escaped(&message)));
             return Ok(None);
         }
     };
     if set.files.is_empty() {
         let message = format!(
-            "{} names {} files and none of them is here ({})",
+            "{} names {} files, but none of them exists ({})",
             crate::text::escaped(&entry.name),
             set.missing.len(),
             some_of(&set.missing, 3)
@@ -146,9 +149,10 @@ fn indexed(entry: &Entry, general: &mut Located, search: &Search<'_>) -> Result<
 /// Smaller is better; equal ranks are several models.
 fn rank(set: &Set, format: &Conventions) -> (bool, usize, bool) {
     let (stem, variant) = &set.stem;
-    match format.independent {
-        true => (false, 0, false),
-        false => (set.index.is_none(), format.stem_rank(stem), *variant),
+    if format.independent {
+        (false, 0, false)
+    } else {
+        (set.index.is_none(), format.stem_rank(stem), *variant)
     }
 }
 
@@ -184,7 +188,7 @@ fn taken_as_models(
 pub(super) fn adopt(set: Set, model: &mut Located, search: &Search<'_>) {
     if set.is_counted && set.files.len() > 1 {
         model.notes.push(format!(
-            "{} numbered files are taken as one model, starting with {}",
+            "{} numbered shards are opened as one model, starting with {}",
             set.files.len(),
             set.label
         ));
@@ -202,14 +206,14 @@ pub(super) fn unfinished(file: &Path, len: u64, search: &Search<'_>) -> Option<F
     let name = file.file_name()?.to_string_lossy();
     let ending = name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();
     let by_name = sets::UNFINISHED.iter().any(|known| known.eq_ignore_ascii_case(ending));
-    let by_name = by_name.then(|| "its name says so".to_owned());
+    let by_name = by_name.then(|| "by its file name".to_owned());
     let control = || {
         if len <= LARGE {
             return None;
         }
         let mut control = file.as_os_str().to_owned();
         control.push(".aria2");
-        search.is_there(Path::new(&control)).then(|| format!("{name}.aria2 lies beside it"))
+        search.is_there(Path::new(&control)).then(|| format!("{name}.aria2 is still there"))
     };
     by_name.or_else(control).map(|why| {
         let message =

@@ -40,7 +40,7 @@ pub(super) fn locate(path: &Path, len: u64, search: &Search<'_>) -> Result<Vec<L
     }
     if let Some(shard) = Shard::parse(&name).filter(|shard| shard.total > 1) {
         model.notes.push(format!(
-            "this is shard {} of {}, opened alone; open its folder {} for the whole model",
+            "only shard {} of {} is open; open the directory {} for the whole model",
             shard.index,
             shard.total,
             super::shown(folder)
@@ -75,9 +75,9 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 
 fn no_files(path: &Path, missing: &[String]) -> Error {
     let message = match missing.len() {
-        0 => format!("{} is an index of weight files, and names none", shown_name(path)),
+        0 => format!("{} is a shard index that names no files", shown_name(path)),
         count => format!(
-            "this is an index of {count} weight files, and none of them is beside it: {}",
+            "this is an index of {count} shards, none of which exists: {}",
             some_of(missing, 5)
         ),
     };

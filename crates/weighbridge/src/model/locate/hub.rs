@@ -37,7 +37,7 @@ impl Resolver for Hub {
     fn looked_for(&self, typed: &Typed<'_>) -> Option<String> {
         Some(match &typed.stores().hugging_face {
             Some(hub) => format!("no such repository in the Hugging Face cache {}", shown(hub)),
-            None => "no Hugging Face cache is known".to_owned(),
+            None => "no Hugging Face cache found".to_owned(),
         })
     }
 
@@ -130,7 +130,7 @@ fn find(typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Snapshot>> {
         .map_err(|e| e.in_file(&folder).hint(again(&repository)))?;
     let path = rest.iter().fold(snapshot, |path, part| path.join(part));
     if search.kind(&path).is_none() {
-        let message = format!("the cached copy of {repository} does not hold {}", rest.join("/"));
+        let message = format!("the cached copy of {repository} has no {}", rest.join("/"));
         return Err(Error::usage(message).in_file(&path).hint(again(&repository)));
     }
     Ok(Some(Snapshot { path, repository, revision }))
@@ -169,9 +169,7 @@ fn repository<'a>(
         several => {
             let message =
                 format!("several cached repositories have this name: {}", some_of(several, 10));
-            Err(Error::usage(message)
-                .in_file(typed)
-                .hint("write the organisation before the name, with a slash"))
+            Err(Error::usage(message).in_file(typed).hint("write organization/name"))
         }
     }
 }
@@ -205,7 +203,7 @@ fn snapshot(
         }
         let commit = crate::text::shortened(commit, 40);
         return Err(Error::usage(format!(
-            "revision {wanted} is commit {commit}, whose files are not in the cache"
+            "revision {wanted} (commit {commit}) is not in the cache"
         )));
     }
     let all = commits(&snapshots, search);
@@ -215,13 +213,13 @@ fn snapshot(
     };
     match matching[..] {
         [commit] => Ok((snapshots.join(commit), commit.clone())),
-        [] if all.is_empty() => {
-            Err(Error::usage("the cache lists this repository, but holds none of its files"))
-        }
+        [] if all.is_empty() => Err(Error::usage("the cache has no files of this repository")),
         _ => {
-            let message =
-                format!("revision {wanted} is not in the cache, which holds {}", some_of(&all, 5));
-            Err(Error::usage(message).hint("add @ and one of these commits to the name"))
+            let message = format!(
+                "revision {wanted} is not in the cache; cached revisions: {}",
+                some_of(&all, 5)
+            );
+            Err(Error::usage(message).hint("append @COMMIT to the name"))
         }
     }
 }

@@ -39,7 +39,7 @@ impl Index {
         // A name and a number take at most four times the shortest entry's text.
         search.charge_parsed(path, &text, 4, "an index")?;
         let document: Document = serde_json::from_slice(&text).map_err(|error| {
-            Error::malformed(format!("this is not a valid index of weight files ({error})"))
+            Error::malformed(format!("not a valid shard index ({error})"))
                 .in_file(path)
                 .hint("fetch the index again, or open the weight files by name")
         })?;
@@ -98,9 +98,9 @@ impl Index {
 
     fn leads_out(&self, name: &str) -> Error {
         let name = shortened(name, 200);
-        Error::malformed(format!("the index names `{name}`, which lies outside its folder"))
+        Error::malformed(format!("the index names `{name}`, which is outside its directory"))
             .in_file(&self.path)
-            .hint("a genuine index never does that; do not trust this download")
+            .hint("a valid index never does this; do not trust the download")
     }
 }
 

@@ -149,15 +149,15 @@ pub(super) fn only(mut found: Vec<Located>, place: &Path) -> Result<Located> {
             })
             .collect();
         found.retain(|model| model.companion.is_none());
-        let note = format!("not part of this model, open it on its own: {}", beside.join(", "));
+        let note = format!("not part of this model; open separately: {}", beside.join(", "));
         found.iter_mut().for_each(|model| model.notes.push(note.clone()));
     }
     match (found.pop(), found.is_empty()) {
         (Some(one), true) => Ok(one),
         (last, _) => {
             let names: Vec<String> = found.iter().chain(&last).map(|f| shown(&f.path)).collect();
-            let message = format!("this holds {} models: {}", names.len(), names.join(", "));
-            Err(Error::usage(message).in_file(place).hint("open one of them by its name"))
+            let message = format!("there are {} models here: {}", names.len(), names.join(", "));
+            Err(Error::usage(message).in_file(place).hint("open one of them by name"))
         }
     }
 }

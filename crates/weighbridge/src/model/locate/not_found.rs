@@ -1,4 +1,4 @@
-//! What to say where there is no model.
+//! Errors for paths and names without a model.
 
 use std::io;
 use std::path::Path;
@@ -46,34 +46,31 @@ fn missing(path: &Path, tried: &str, hint: Option<String>) -> Error {
 pub(super) fn no_weights(listing: &Listing<'_>) -> Error {
     let error = |message: String| Error::usage(message).in_file(&listing.folder);
     if listing.entries.is_empty() {
-        return error("the directory is empty".to_owned()).hint("fetch the model into it first");
+        return error("the directory is empty".to_owned()).hint("download the model into it first");
     }
     let unfinished = names(listing, |e| {
         e.kind != EntryKind::Folder && sets::UNFINISHED.contains(&&*e.extension())
     });
     if !unfinished.is_empty() {
         return error(format!(
-            "no weights are here, only unfinished downloads: {}",
+            "no weights found, only unfinished downloads: {}",
             some_of(&unfinished, 5)
         ))
         .hint("let the download finish, or start it again");
     }
     let broken = names(listing, |e| e.kind == EntryKind::BrokenLink);
     if !broken.is_empty() {
-        return error(format!("no weights are here, only broken links: {}", some_of(&broken, 5)))
+        return error(format!("no weights found, only broken links: {}", some_of(&broken, 5)))
             .hint("the files they point to were moved or deleted; fetch them again");
     }
     let below = models_below(listing);
     if !below.is_empty() {
-        return error(format!(
-            "no weights are directly in this directory, but there are some in {}",
-            some_of(&below, 8)
-        ))
-        .hint("open one of these directories");
+        return error(format!("no weights found in this directory, but in {}", some_of(&below, 8)))
+            .hint("open one of these directories");
     }
     let all = names(listing, |_| true);
-    error(format!("no weights are here; it holds {}", some_of(&all, 8)))
-        .hint(format!("weights are looked for in {} files", extensions()))
+    error(format!("no weights found in this directory; it contains {}", some_of(&all, 8)))
+        .hint(format!("supported files: {}", extensions()))
 }
 
 /// ".a, .b and .c".

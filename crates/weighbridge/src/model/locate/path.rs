@@ -83,5 +83,5 @@ pub(super) fn missing_folder(path: &Path, search: &Search<'_>) -> Option<String>
     path.file_name()?;
     let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !search.is_folder(folder);
     let missing = folder_of(path).ancestors().take_while(is_missing).last()?;
-    Some(format!("there is no folder {}", shown(missing)))
+    Some(format!("the directory {} does not exist", shown(missing)))
 }

@@ -23,7 +23,7 @@ pub(super) fn locate(listing: &Listing<'_>) -> Result<Option<Vec<Located>>> {
         Ok(json) => json.as_object().map(|object| object.keys().cloned().collect()),
         Err(error) => {
             let message = format!(
-                "{INDEX} cannot be used: {}; every folder is taken for a component",
+                "{INDEX} cannot be used: {}; every directory counts as a component",
                 error.message()
             );
             findings.push(Finding::general("bad-config", message));
@@ -60,7 +60,7 @@ fn ignored(listing: &Listing<'_>, named: Option<&[String]>) -> Result<Option<Str
     }
     let weights = listing.files().filter(|entry| entry.is_named_as_weights());
     names.extend(weights.map(|entry| entry.name.clone()));
-    let note = || format!("ignored, because {INDEX} does not name them: {}", some_of(&names, 6));
+    let note = || format!("ignored because {INDEX} does not name them: {}", some_of(&names, 6));
     Ok((!names.is_empty()).then(note))
 }
 
@@ -78,5 +78,6 @@ fn absent(listing: &Listing<'_>, document: Option<&serde_json::Value>) -> Option
         .filter(|(key, _)| !listing.folders().any(|folder| folder.name == **key))
         .map(|(key, _)| key.as_str())
         .collect();
-    (!missing.is_empty()).then(|| format!("components without a folder: {}", some_of(&missing, 6)))
+    (!missing.is_empty())
+        .then(|| format!("components without a directory: {}", some_of(&missing, 6)))
 }

@@ -75,7 +75,7 @@ impl Search<'_> {
         let source = self.folder.open(path).map_err(failed)?;
         let len = source.find_len().map_err(failed)?;
         if len > most {
-            let message = format!("it has {len} bytes; a file of its kind has at most {most}");
+            let message = format!("it has {len} bytes, the limit for such a file is {most} bytes");
             return Err(Error::malformed(message).in_file(path));
         }
         self.budget.charge(len, "a JSON document").map_err(|e| e.in_file(path))?;

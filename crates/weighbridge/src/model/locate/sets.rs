@@ -88,7 +88,7 @@ fn complete(shard: &Shard, mut members: Vec<(u32, &Entry)>, search: &Search<'_>)
     let absent = |index: &u32| there.binary_search(index).is_err();
     let lacking = || shard.indices(lowest).filter(absent);
     for index in lacking().take(MOST_MISSING) {
-        let whole = format!("{} of the {} files of this model are here", there.len(), shard.total);
+        let whole = format!("{} of {} shards are present", there.len(), shard.total);
         set.findings.push(missing_shard(&folder.join(shard.name(index)), &whole, search));
     }
     set.findings.extend(more_missing(lacking().count()));
@@ -100,21 +100,21 @@ fn complete(shard: &Shard, mut members: Vec<(u32, &Entry)>, search: &Search<'_>)
 /// The missing files that are too many to be listed.
 pub(super) fn more_missing(count: usize) -> Option<Finding> {
     let more = count.checked_sub(MOST_MISSING).filter(|more| *more > 0)?;
-    Some(Finding::general("missing-shard", format!("{more} more files are missing")))
+    Some(Finding::general("missing-shard", format!("{more} more shards are missing")))
 }
 
-/// A file that should be there and is not; `beside` says what its absence means.
-pub(super) fn missing_shard(path: &Path, beside: &str, search: &Search<'_>) -> Finding {
+/// The finding for a missing shard; `consequence` says what its absence means.
+pub(super) fn missing_shard(path: &Path, consequence: &str, search: &Search<'_>) -> Finding {
     let name = shown_name(path);
     let state = if search.kind(path) == Some(EntryKind::BrokenLink) {
-        " (its link is broken)".to_owned()
+        " (broken link)".to_owned()
     } else {
         unfinished_beside(path, search)
             .map_or_else(String::new, |found| format!(" (unfinished: {found})"))
     };
     Finding::general(
         "missing-shard",
-        format!("{name} is missing{state}; {beside}; fetch that file"),
+        format!("{name} is missing{state}; {consequence}; fetch that file"),
     )
 }
 

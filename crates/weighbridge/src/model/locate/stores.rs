@@ -1,12 +1,12 @@
-//! Where other programs keep models on this machine.
+//! Local model stores of other programs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The local model stores that bare names are looked up in.
 ///
-/// By default they are where the environment says; a program that must not depend on it names
-/// them itself, or none.
+/// The default locations come from the environment. Set them explicitly in a program that must not
+/// depend on it.
 ///
 /// ```
 /// use weighbridge::{OpenOptions, Stores};
@@ -28,7 +28,7 @@ impl Stores {
         Self::default()
     }
 
-    /// The stores of this user: `HF_HUB_CACHE`, else `HF_HOME/hub`, else
+    /// The stores of the current user: `HF_HUB_CACHE`, else `HF_HOME/hub`, else
     /// `XDG_CACHE_HOME/huggingface/hub`, else `~/.cache/huggingface/hub`; and `OLLAMA_MODELS`,
     /// else `~/.ollama/models`.
     #[must_use]
@@ -36,14 +36,14 @@ impl Stores {
         Self::from_lookup(|name| std::env::var_os(name))
     }
 
-    /// Another Hugging Face cache.
+    /// Sets the Hugging Face cache.
     #[must_use]
     pub fn hugging_face(mut self, folder: impl Into<PathBuf>) -> Self {
         self.hugging_face = Some(folder.into());
         self
     }
 
-    /// Another Ollama store.
+    /// Sets the Ollama store.
     #[must_use]
     pub fn ollama(mut self, folder: impl Into<PathBuf>) -> Self {
         self.ollama = Some(folder.into());

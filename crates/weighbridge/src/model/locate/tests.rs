@@ -37,7 +37,7 @@ fn a_split_gguf_by_any_of_its_parts() {
     assert!(
         models[0].findings[0]
             .message
-            .starts_with("m-00001-of-00003.gguf is missing; 1 of the 3 files")
+            .starts_with("m-00001-of-00003.gguf is missing; 1 of 3 shards")
     );
 }
 

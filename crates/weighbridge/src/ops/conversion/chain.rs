@@ -104,7 +104,7 @@ fn planned(
             lower => lower,
         };
     }
-    Err(Error::usage("it cannot be made as small as that").in_file(translated.model.path()))
+    Err(Error::usage("the requested size cannot be reached").in_file(translated.model.path()))
 }
 
 /// Files that are made for a model, with what its weights need beside them.

@@ -21,26 +21,27 @@ pub(super) fn decide(
     let casts_nothing = |message: &str| Err(Error::usage(message).in_file(model.path()));
     let is_kept = options.dtype == OutputType::Keep;
     match (verb, &options.layout) {
-        (Verb::Convert, Some(_)) if is_cast => {
-            casts_nothing("nothing is decoded in another layout, so nothing can be cast")
-        }
+        (Verb::Convert, Some(_)) if is_cast => casts_nothing(
+            "a layout change cannot be combined with a cast: it moves codes without decoding them",
+        ),
         (Verb::Convert, Some(name)) => move_codes::layout(name),
         (_, Some(_)) => {
-            refused("codes that are moved into another layout are neither decoded nor encoded anew")
+            refused("a layout change cannot be combined with quantizing or dequantizing")
         }
         (Verb::Quantize(how), None) => {
             let quantizer = quantize::found(how, target)?;
             if is_cast {
-                let message = "the type decides about all weights: none can be cast besides";
+                let message =
+                    "the quantization type cannot be combined with another output type or a cast";
                 return casts_nothing(message);
             }
             Ok(Values::Quantize { quantizer, how: Arc::new(how.clone()) })
         }
         (Verb::Dequantize, None) if is_kept => {
-            refused("nothing is decoded if tensors are kept as they are stored")
+            refused("dequantizing cannot keep tensors as stored")
         }
         (Verb::Convert, None) if is_kept && !options.casts.is_empty() => {
-            refused("tensors that are kept as they are stored cannot be cast")
+            refused("tensors cannot be both kept as stored and cast")
                 .map_err(|error| error.remedy(Remedy::KeepOrCast))
         }
         (Verb::Convert, None) if is_kept => Ok(Values::AsStored),

@@ -23,9 +23,10 @@ pub(super) fn opener(options: &ConvertOptions) -> OpenOptions {
 
 /// Bytes of an output that wait to be sent, at most.
 pub(super) fn held_bytes(target: &Target, options: &ConvertOptions) -> u64 {
-    match target.is_elsewhere {
-        true => options.work.max_memory.map_or(USUAL, |most| USUAL.min(most / 3).max(LEAST)),
-        false => 0,
+    if target.is_elsewhere {
+        options.work.max_memory.map_or(USUAL, |most| USUAL.min(most / 3).max(LEAST))
+    } else {
+        0
     }
 }
 

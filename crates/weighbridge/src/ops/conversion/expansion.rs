@@ -20,10 +20,10 @@ pub(super) fn check(model: &Model, options: &ConvertOptions, plan: &Plan) -> Res
         return Ok(());
     }
     let problem = match options.max_output {
-        Some(most) => format!("the output would have {bytes} bytes, {most} are allowed"),
+        Some(most) => format!("the output would take {bytes} bytes, the limit is {most} bytes"),
         None => {
-            let held = format!("over {MOST_EXPANSION} times the {held} that the model holds");
-            format!("the output would have {bytes} bytes, {held}{}", why(model))
+            let held = format!("over {MOST_EXPANSION} times the model's {held} bytes");
+            format!("the output would take {bytes} bytes, {held}{}", why(model))
         }
     };
     Err(Error::limit(problem).remedy(Remedy::RaiseLimit("max_output")).in_file(model.path()))
@@ -44,6 +44,6 @@ fn held_bytes(model: &Model) -> u64 {
 fn why(model: &Model) -> String {
     most_repeating(model.sources()).map_or(String::new(), |tensor| {
         let (name, held) = (shortened(&tensor.name, MOST_NAME), tensor.held_bytes());
-        format!("; `{name}` repeats {held} stored bytes until they are {}", tensor.bytes)
+        format!("; tensor `{name}` expands {held} stored bytes to {} bytes", tensor.bytes)
     })
 }

@@ -68,16 +68,13 @@ pub(super) fn action(inside: &Path, decoded: &[Decoded]) -> FileAction {
     let folder = inside.parent().unwrap_or(Path::new(""));
     if let Some(model) = decoded.iter().find(|model| model.folder == folder) {
         if model.sidecars.iter().any(|sidecar| *sidecar == name) {
-            return FileAction::LeaveBehind(
-                "says how the weights were quantized, and nothing else",
-            );
+            return FileAction::LeaveBehind("describes only the quantization");
         }
         if model.is_index(&name) {
             return FileAction::Replace;
         }
         if is_set_of_weights(&name) {
-            let reason = "is another set of the model's weights, which the new config does not \
-                          describe";
+            let reason = "is another copy of the weights that does not match the new config";
             return FileAction::LeaveBehind(reason);
         }
     }

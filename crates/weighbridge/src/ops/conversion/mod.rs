@@ -58,13 +58,25 @@ pub use verify::{
 use repository::Repository;
 use values::{Values, Verb};
 
-/// Converts a model. Whatever cannot be converted is an error before any output exists.
+/// Converts a model to another format or type.
+///
+/// Returns an error before it writes any output if a weight cannot be converted.
+///
+/// ```no_run
+/// use weighbridge::{Model, ops};
+/// let options = ops::ConvertOptions::new("model.safetensors").dtype(ops::OutputType::Bf16);
+/// let report = ops::convert(&Model::open("model.gguf")?, &options)?;
+/// println!("{} bytes written", report.write_bytes);
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport> {
     Conversion::plan(model, options)?.run()
 }
 
-/// Converts a model into anything that can be written front to back, such as a `Vec<u8>`. The
-/// target in the options is ignored; [`ConvertOptions::to`] chooses a format other than the default.
+/// Converts a model into a writer, such as a `Vec<u8>`.
+///
+/// The target in the options is ignored. [`ConvertOptions::to`] selects a format other than the
+/// default.
 ///
 /// ```no_run
 /// use weighbridge::{Model, ops};
@@ -81,23 +93,42 @@ pub fn convert_to(
     streamed(model, Verb::Convert, options, out)
 }
 
-/// Decodes what is quantized, and leaves everything else as it is. A model that was opened as a
-/// directory, or by the index of one, becomes a directory again: its other files are copied, and
-/// its configs describe the new weights. A single file becomes a file, or a directory of weights
-/// alone; a GGUF file becomes a repository, unless the options ask for its own format. A model that
-/// is not quantized is an error.
+/// Decodes quantized weights and leaves all others unchanged.
+///
+/// - A model opened as a directory, or by its index, becomes a directory. Its other files are copied,
+///   and its configs are updated to describe the new weights.
+/// - A single file becomes a file, or a directory with only the weights.
+/// - A GGUF file becomes a repository, unless the options ask for GGUF.
+///
+/// Returns an error if the model is not quantized.
+///
+/// ```no_run
+/// use weighbridge::{Model, ops};
+/// let model = Model::open("Qwen3-8B-GPTQ/")?;
+/// ops::dequantize(&model, &ops::ConvertOptions::new("Qwen3-8B"))?;
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 pub fn dequantize(model: &Model, options: &ConvertOptions) -> Result<ConvertReport> {
     Conversion::plan_dequantized(model, options)?.run()
 }
 
-/// Decodes the components of a pipeline that are quantized, each into its folder, and copies the
-/// others with everything else. The models are those of
-/// [`OpenOptions::open_pipeline`](crate::OpenOptions::open_pipeline).
+/// Decodes the quantized components of a pipeline, each into its directory, and copies all other files.
+///
+/// [`OpenOptions::open_pipeline`](crate::OpenOptions::open_pipeline) returns the models to pass.
 pub fn dequantize_pipeline(models: &[Model], options: &ConvertOptions) -> Result<ConvertReport> {
     Conversion::plan_dequantized_pipeline(models, options)?.run()
 }
 
-/// Quantizes a model. Whatever cannot be quantized is an error before any output exists.
+/// Quantizes a model and measures the error.
+///
+/// Returns an error before it writes any output if a weight cannot be quantized.
+///
+/// ```no_run
+/// use weighbridge::{Model, ops};
+/// let options = ops::ConvertOptions::new("Qwen3-8B-Q8_0.gguf");
+/// ops::quantize(&Model::open("Qwen3-8B/")?, &options, &ops::QuantizeOptions::new("Q8_0"))?;
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 pub fn quantize(
     model: &Model,
     options: &ConvertOptions,
@@ -106,8 +137,7 @@ pub fn quantize(
     Conversion::plan_quantized(model, options, how)?.run()
 }
 
-/// Quantizes a model into anything that can be written front to back. The target in the options is
-/// ignored.
+/// Quantizes a model into a writer. The target in the options is ignored.
 pub fn quantize_to(
     model: &Model,
     options: &ConvertOptions,
@@ -128,7 +158,7 @@ fn streamed(
     Conversion::begin(Models::One(model), verb, &options, Output::Into(&stream))?.run_into(&stream)
 }
 
-/// A planned conversion: look at its [report](Self::report), then run it.
+/// A planned conversion. Check its [report](Self::report), then [run](Self::run) it.
 ///
 /// ```no_run
 /// use weighbridge::{Model, ops};
@@ -242,9 +272,12 @@ impl Conversion {
         let values = decide::decide(verb, options, &target, models.first()?)?;
         let sources = models.sources()?;
         let (target, names) = models.settle(&values, options, target)?;
-        let target_of = |model: &Model| match values.is_dequantized() && names != Names::Hf {
-            true => target.or_in(model.format()),
-            false => target.clone(),
+        let target_of = |model: &Model| {
+            if values.is_dequantized() && names != Names::Hf {
+                target.or_in(model.format())
+            } else {
+                target.clone()
+            }
         };
         let streamed = models.check(&target_of(sources[0].0), options, output)?;
         let (mut parts, mut extra) = (Vec::new(), Vec::new());
@@ -412,6 +445,6 @@ fn component_of(model: &Model, root: &Path) -> Result<String> {
     let inside = model.path().strip_prefix(root).ok().and_then(Path::to_str);
     let is_folder = !inside.is_none_or(str::is_empty) && Repository::of(model).is_some();
     inside.filter(|_| is_folder).map(str::to_owned).ok_or_else(|| {
-        Error::usage("is one of several models in a component of a pipeline").in_file(model.path())
+        Error::usage("is one of several models in one pipeline component").in_file(model.path())
     })
 }

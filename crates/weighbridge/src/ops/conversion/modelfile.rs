@@ -17,9 +17,7 @@ pub(super) fn plan(conversion: &mut Conversion) -> Result<()> {
     }
     let refused = |message: &str| Err(Error::usage(message).in_file(&options.target));
     let Some(text) = text(parts) else {
-        return refused(
-            "a Modelfile is written only beside a model that is made so that llama.cpp runs it",
-        );
+        return refused("a Modelfile needs an output that llama.cpp can run");
     };
     report.made.push(modelfile::NAME.to_owned());
     match &target.place {
@@ -28,7 +26,7 @@ pub(super) fn plan(conversion: &mut Conversion) -> Result<()> {
             Ok(())
         }
         Place::File(_) if target.is_elsewhere => {
-            refused("a Modelfile is written beside files of this machine only")
+            refused("a Modelfile can only be written next to a local file")
         }
         Place::File(path) => {
             let own = parts.first().and_then(|part| part.plan.files.first());
@@ -37,7 +35,7 @@ pub(super) fn plan(conversion: &mut Conversion) -> Result<()> {
             refuse_other(&file, options.force, is_own)
         }
         Place::Stream | Place::Special(_) => {
-            Err(Error::usage("a stream has no place for a Modelfile beside it"))
+            Err(Error::usage("a Modelfile cannot be written next to a stream"))
         }
     }
 }
@@ -48,8 +46,8 @@ fn refuse_other(file: &Path, force: bool, is_own: bool) -> Result<()> {
     match refuse_existing(file) {
         Err(_) if force && is_own => Ok(()),
         Err(_) if force => {
-            let error = Error::usage("is about another model, and is not replaced");
-            Err(error.in_file(file).hint("move it away, or write into another folder"))
+            let error = Error::usage("belongs to another model and is not overwritten");
+            Err(error.in_file(file).hint("move it, or write the output to another directory"))
         }
         other => other,
     }

@@ -29,8 +29,8 @@ pub fn layouts() -> impl Iterator<Item = &'static str> {
 pub(super) fn layout(name: &str) -> Result<Values> {
     let found = SCHEMES.layout(name).map(|(scheme, layout)| Values::Layout { scheme, layout });
     found.ok_or_else(|| {
-        let all = || format!("there are {}", layouts().collect::<Vec<_>>().join(", "));
-        Error::usage(format!("there is no layout `{}`", escaped(name)))
+        let all = || format!("known layouts: {}", layouts().collect::<Vec<_>>().join(", "));
+        Error::usage(format!("unknown layout `{}`", escaped(name)))
             .hint(did_you_mean(name, layouts()).unwrap_or_else(all))
     })
 }
@@ -38,8 +38,7 @@ pub(super) fn layout(name: &str) -> Result<Values> {
 /// The error for a model without a config that says how its weights are laid out.
 pub(super) fn no_config(what: &str, model: &Model) -> Error {
     let name = config::HUGGING_FACE;
-    Error::usage(format!("how weights are laid out is said in a {name}: there must be one {what}"))
-        .in_file(model.path())
+    Error::usage(format!("a layout change needs {name} {what}")).in_file(model.path())
 }
 
 /// An error if readers of the format do not look at configs.
@@ -50,7 +49,7 @@ pub(super) fn refuse_format(target: &Target, options: &ConvertOptions) -> Result
     if formats.contains(&format) {
         return Ok(());
     }
-    let message = format!("{format} has no config beside it that says how weights are laid out");
+    let message = format!("{format} output has no config to describe the layout");
     let hint = format!("write a directory of {} files", formats.join(" or "));
     Err(Error::usage(message).in_file(&options.target).hint(hint))
 }
@@ -77,12 +76,12 @@ pub(super) fn moved(
     let (plain, coded): (Vec<_>, Vec<_>) =
         model.weights().filter(wanted).partition(Weight::is_plain);
     if coded.is_empty() {
-        let message = "has no weights with codes, so there is nothing to lay out in another way";
+        let message = "has no quantized weights, so there is no layout to change";
         return Err(Error::usage(message).in_file(model.path()));
     }
     if coded.iter().all(|weight| weight.scheme() == scheme) {
         let name = layout.name().unwrap_or_default();
-        return Err(Error::usage(format!("is laid out as {name} already")).in_file(model.path()));
+        return Err(Error::usage(format!("already has the layout {name}")).in_file(model.path()));
     }
     let renamed = |weights: &[Weight]| -> Vec<String> {
         weights.iter().map(|weight| options.renamed(weight.name())).collect()
@@ -142,8 +141,8 @@ fn note_on_scales(model: &Model, forms: &[Form]) -> Option<String> {
         other.into_iter().find(|scale| wide(*scale) && *scale != dtype && dtype != DType::F32)?;
     let (scale, dtype) = (other.name(), dtype.name());
     Some(format!(
-        "scales stay {scale}, but the config names {dtype}: a loader that makes all tensors {dtype} \
-         rounds them; load the model in the type of the scales for the same numbers"
+        "scales stay {scale}, but the config names {dtype}; a loader that casts every tensor to \
+         {dtype} rounds the scales; load the model as {scale} to get the same values"
     ))
 }
 
@@ -153,6 +152,6 @@ fn refused(model: &Model, coded: &[Weight], unfit: &[Unfit]) -> Error {
         Some(Obstacle::new(weight.name(), weight.variant(), reason.clone()))
     });
     let obstacles: Vec<Obstacle<'_>> = obstacles.collect();
-    let nothing = || Error::unsupported("nothing can be laid out in another way");
+    let nothing = || Error::unsupported("no weight can change its layout");
     refusal(model, &obstacles).unwrap_or_else(nothing)
 }

@@ -57,14 +57,15 @@ pub type Rename = Arc<dyn Fn(&str) -> String + Send + Sync>;
 work_options!(ConvertOptions);
 
 impl ConvertOptions {
-    /// Writes everything to this file or directory, which must not exist yet, with the types of
-    /// [`OutputType::Auto`]. A name without an extension is a directory, `-` is standard output; with
-    /// the feature `remote`, `s3://bucket/prefix/` and its like are places in object stores.
+    /// Options for an output at this path, with the types of [`OutputType::Auto`].
+    ///
+    /// The output must not exist yet. A name without an extension is a directory; `-` is standard
+    /// output. With the feature `remote`, addresses such as `s3://bucket/prefix/` are supported.
     pub fn new(target: impl Into<PathBuf>) -> Self {
         Self { target: target.into(), ..Self::default() }
     }
 
-    /// How an output in an object store is reached.
+    /// Sets the network options for an output in an object store.
     #[cfg(feature = "remote")]
     #[must_use]
     pub fn remote(mut self, remote: crate::remote::Remote) -> Self {
@@ -78,8 +79,9 @@ impl ConvertOptions {
         &self.target
     }
 
-    /// A type for the floating-point weights whose names in the source match: F32, BF16 or F16.
-    /// If several rules match a weight, the first one counts.
+    /// Sets the type (F32, BF16 or F16) of floating-point weights whose source name matches.
+    ///
+    /// The first matching rule applies.
     #[must_use]
     pub fn cast(
         mut self,
@@ -90,7 +92,7 @@ impl ConvertOptions {
         self
     }
 
-    /// Renames weights; several rules are applied one after the other.
+    /// Renames weights. Several rules apply in the order they were added.
     #[must_use]
     pub fn rename(mut self, rename: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         self.renames.push(Arc::new(rename));
@@ -104,7 +106,7 @@ impl ConvertOptions {
         self
     }
 
-    /// What a weight is called in the output.
+    /// The name of a weight in the output.
     pub(super) fn renamed(&self, name: &str) -> String {
         self.renames.iter().fold(name.to_owned(), |name, rename| rename(&name))
     }

@@ -88,7 +88,7 @@ fn refused(model: &Model, obstacles: &[pipeline::Obstacle]) -> Error {
         .iter()
         .map(|of| Obstacle::new(&of.name, &of.variant, of.reason.clone()))
         .collect();
-    let nothing = || Error::unsupported("nothing can be written");
+    let nothing = || Error::unsupported("no weight can be written");
     let error = refusal(model, &obstacles).unwrap_or_else(nothing);
     if is_name { error.remedy(Remedy::Rename) } else { error }
 }
@@ -97,14 +97,12 @@ fn refused(model: &Model, obstacles: &[pipeline::Obstacle]) -> Error {
 fn nothing_to_convert(model: &Model, skipped: usize) -> Error {
     let error = match model.weights().len() {
         _ if skipped > 0 => Error::unsupported(format!(
-            "there is nothing to convert: none of the {skipped} selected weights can be read"
+            "nothing to convert: none of the {skipped} selected weights can be read"
         ))
         .remedy(Remedy::ListProblems),
-        0 => Error::usage("there is nothing to convert: the model has no weights"),
-        all => {
-            Error::usage(format!("there is nothing to convert: none of {all} weights is selected"))
-                .remedy(Remedy::ListNames)
-        }
+        0 => Error::usage("nothing to convert: the model has no weights"),
+        all => Error::usage(format!("nothing to convert: none of {all} weights is selected"))
+            .remedy(Remedy::ListNames),
     };
     error.in_file(model.path())
 }

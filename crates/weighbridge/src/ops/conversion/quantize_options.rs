@@ -36,13 +36,13 @@ impl QuantizeOptions {
     /// The type whose choices are kept where a size decides about the rest.
     pub const USUAL: &str = "Q4_K_M";
 
-    /// To the type of this name: [`quantizers`](crate::ops::quantizers) lists them.
+    /// Options for a quantization type. [`quantizers`](crate::ops::quantizers) lists the types.
     pub fn new(name: impl Into<String>) -> Self {
         let encoding = HowEncoded { is_measured: true, takes_non_finite: false };
         Self { name: name.into(), encoding, ..Self::default() }
     }
 
-    /// A type for the weights whose names in the output match. The first that matches counts.
+    /// Sets the type of weights whose output name matches. The first matching rule applies.
     #[must_use]
     pub fn tensor_type(
         mut self,
@@ -53,14 +53,14 @@ impl QuantizeOptions {
         self
     }
 
-    /// Weights that stay as they are, by their names in the output.
+    /// Does not quantize weights whose output name matches.
     #[must_use]
     pub fn keep(mut self, matches: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.keep.push(Arc::new(matches));
         self
     }
 
-    /// An importance matrix, in either format of llama.cpp.
+    /// Sets an importance matrix, in either llama.cpp format.
     #[must_use]
     pub fn importance(mut self, file: impl Into<PathBuf>) -> Self {
         self.importance = Some(file.into());
@@ -70,43 +70,41 @@ impl QuantizeOptions {
 }
 
 setters! { QuantizeOptions:
-    /// One type for every weight that is quantized, instead of a mixture.
+    /// Uses one type for every quantized weight instead of a mixture.
     pure(pure: bool) wishes.pure = pure;
 
-    /// The type of the output matrix.
+    /// Sets the type of the output matrix.
     output_type(name: impl Into<String>) wishes.output_type = Some(name.into());
 
-    /// The type of the token embedding.
+    /// Sets the type of the token embedding.
     embedding_type(name: impl Into<String>) wishes.embedding_type = Some(name.into());
 
-    /// Another layout of the same numbers, for another loader.
+    /// Sets the layout, for loaders that expect another arrangement of the same values.
     layout(name: impl Into<String>) wishes.layout = Some(name.into());
 
-    /// Columns that share a scale, where the type leaves that open.
+    /// Sets the group size (columns per scale) for types with a variable one.
     group_size(columns: u64) wishes.group_size = Some(columns);
 
-    /// Search longer for the best scales: as if all columns were equally important, where nothing
-    /// else says how important they are.
+    /// Searches longer for the best scales. Without an importance matrix, all columns count equally.
     thorough(thorough: bool) wishes.thorough = thorough;
 
-    /// Chooses a type for every weight, so that the errors of all are as small as they can be with at
-    /// most so many bits a weight, over all weights.
+    /// Chooses a type for every weight to minimize the total error within this many bits per weight.
     target_bits(bits: f64) goal = Some(Goal::Bits(bits));
 
-    /// The same with at most so many bytes in all files of weights.
+    /// Chooses a type for every weight to minimize the total error within this many bytes of weight files.
     target_size(bytes: u64) goal = Some(Goal::Bytes(bytes));
 
-    /// Also quantize weights that are stored in fewer than eight bits already.
+    /// Also quantizes weights that are already stored in fewer than 8 bits.
     allow_requantize(allow: bool) allow_requantize = allow;
 
-    /// Also encode numbers that are NaN or infinite, as the reference would.
+    /// Also encodes NaN and infinite values, as the reference implementation does.
     allow_non_finite(allow: bool) encoding.takes_non_finite = allow;
 
-    /// Whether what it costs is measured on the way; by default it is.
+    /// Whether to measure the quantization error. Default: true.
     measure(measure: bool) encoding.is_measured = measure;
 }
 
-/// How large the result should be at the most.
+/// The size limit of the output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::ops::conversion) enum Goal {
     /// Bits a weight, over all weights.

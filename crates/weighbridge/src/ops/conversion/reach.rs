@@ -33,10 +33,10 @@ impl Reach {
     /// Why a link to a folder is not followed; `within` is the folder that the link is in.
     pub(super) fn refuses_folder(&self, target: &Path, within: &Path) -> Option<&'static str> {
         if self.places.first().is_none_or(|root| !target.starts_with(root)) {
-            return Some("is a link to a folder outside the model");
+            return Some("is a link to a directory outside the model");
         }
         let within = within.canonicalize().unwrap_or_default();
-        within.starts_with(target).then_some("is a link to a folder that it lies in")
+        within.starts_with(target).then_some("is a link to one of its own parent directories")
     }
 
     /// Whether the file that a link leads to may be copied.

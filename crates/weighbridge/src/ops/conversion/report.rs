@@ -72,7 +72,7 @@ impl ConvertReport {
         if taken < all {
             let what = if is_stored { "stored tensors" } else { "weights" };
             let chosen =
-                format!("{taken} of {all} {what} are selected, the others are not written");
+                format!("{taken} of {all} {what} are selected; the others are not written");
             self.note(&chosen);
         }
         self.files.extend(plan.files.iter().map(|file| WrittenFile {
@@ -137,7 +137,7 @@ impl ConvertReport {
             }
             if *found == FoundFile::Damaged {
                 self.notes.push(format!(
-                    "{} of the interrupted run is not what that run wrote; it was written again",
+                    "{} changed after the interrupted run and was written again",
                     file.name
                 ));
             }

@@ -136,7 +136,7 @@ impl Repository {
                     found.copied.push(ExtraFile { name: inside, contents });
                 }
                 None if depth < MAX_DEPTH => self.collect(&inside, rules, depth + 1, found)?,
-                None => found.leave(&inside, "lies too deep in folders", None),
+                None => found.leave(&inside, "is nested too deep", None),
             }
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Repository {
                 let reason = rules.reach.refuses_folder(&target()?, &within.unwrap_or_default())?;
                 Some((reason, None))
             }
-            EntryKind::BrokenLink => Some(("is a link to something that is not there", None)),
+            EntryKind::BrokenLink => Some(("is a broken link", None)),
             _ => Some(("is not a regular file", None)),
         }
     }
@@ -176,7 +176,7 @@ impl Repository {
         let source = self.folder.open(&path).map_err(failed)?;
         let len = source.find_len().map_err(failed)?;
         if len > MAX_READ {
-            let message = format!("it has {len} bytes; a config has at most {MAX_READ}");
+            let message = format!("the config has {len} bytes, the limit is {MAX_READ} bytes");
             return Err(Error::malformed(message).in_file(&path));
         }
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
@@ -196,8 +196,8 @@ impl Repository {
 
 /// Why something of that name does not belong to a model.
 fn not_of_a_model(name: &str) -> Option<&'static str> {
-    match name.starts_with('.') {
-        true => Some("is hidden: it is about this directory, not about the model"),
-        false => name.ends_with(".weigh-partial").then_some("was left by an unfinished conversion"),
+    if name.starts_with('.') {
+        return Some("is hidden, so not part of the model");
     }
+    name.ends_with(".weigh-partial").then_some("was left by an unfinished conversion")
 }

@@ -25,7 +25,7 @@ pub(super) fn add(conversion: &mut Conversion, models: Models<'_>, names: Names)
     let own = |model: &Model| Repository::of(model).filter(|_| is_folder);
     let repository = match (&conversion.values, models) {
         (Values::Layout { .. }, Models::One(model)) => {
-            let what = "a directory, and what is written must be one";
+            let what = "in a directory, and a directory as the output";
             Some(own(model).ok_or_else(|| move_codes::no_config(what, model))?)
         }
         (Values::Quantize { .. }, Models::One(model)) => {
@@ -45,7 +45,7 @@ pub(super) fn add(conversion: &mut Conversion, models: Models<'_>, names: Names)
         (Values::Layout { .. }, Models::One(model))
             if !conversion.report.rewritten.iter().any(is_config) =>
         {
-            Err(move_codes::no_config("beside the weights", model))
+            Err(move_codes::no_config("in the directory of the weights", model))
         }
         _ => Ok(()),
     }
@@ -63,7 +63,7 @@ fn dequantized(
         // What a translated model has beside its weights is made, not copied.
         Models::One(model) => Ok(Repository::of(model).filter(|_| is_folder && names != Names::Hf)),
         Models::Pipeline(_) if !is_folder => {
-            Err(Error::usage("a pipeline is a directory, and cannot become one file")
+            Err(Error::usage("a pipeline cannot be written to a single file")
                 .in_file(conversion.options.target())
                 .remedy(Remedy::AnotherTarget))
         }
@@ -98,7 +98,7 @@ fn take(conversion: &mut Conversion, repository: &Repository, models: Models<'_>
 }
 
 pub(super) fn not_quantized(path: &Path) -> Error {
-    Error::usage("is not quantized, so there is nothing to dequantize")
+    Error::usage("is not quantized; there is nothing to dequantize")
         .in_file(path)
         .remedy(Remedy::ConvertOrCopy)
 }
@@ -116,8 +116,7 @@ fn weights_note(names: &[String]) -> Option<String> {
         more => format!(" and {more} more"),
     };
     let listed = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
-    (!names.is_empty())
-        .then(|| format!("not decoded, but copied with whatever weights they hold: {listed}{more}"))
+    (!names.is_empty()).then(|| format!("weight files copied without decoding: {listed}{more}"))
 }
 
 /// What mentions the schemes that are decoded, or that of the configs.
@@ -157,19 +156,20 @@ fn decoded_as(part: &Part, asked: OutputType) -> Option<DecodedAs> {
     let types = listed(&mut jobs().filter_map(Job::dtype));
     let natives = listed(&mut jobs().filter_map(|job| job.weight().ok()?.native()));
     let named = config::named_dtype(part.model.configs());
-    let instead = match natives == types || natives.is_empty() {
-        true => String::new(),
-        false => format!("; the native type is {natives}"),
+    let instead = if natives == types || natives.is_empty() {
+        String::new()
+    } else {
+        format!("; the native type is {natives}")
     };
     let reason = match (asked, named) {
         (OutputType::Auto, Some((file, DType::BF16 | DType::F16))) => {
-            format!("as {file} says{instead}")
+            format!("from {file}{instead}")
         }
-        (OutputType::Auto | OutputType::Native, _) => match instead.is_empty() {
-            true => "the native type".to_owned(),
-            false => format!("for want of a native type with 16 bits{instead}"),
-        },
-        _ => format!("as asked for{instead}"),
+        (OutputType::Auto | OutputType::Native, _) if instead.is_empty() => {
+            "the native type".to_owned()
+        }
+        (OutputType::Auto | OutputType::Native, _) => format!("no 16-bit native type{instead}"),
+        _ => format!("requested{instead}"),
     };
     let component = (!part.folder.is_empty()).then(|| part.folder.clone());
     (!types.is_empty()).then_some(DecodedAs { component, dtype: types, reason })

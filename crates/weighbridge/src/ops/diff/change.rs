@@ -51,9 +51,10 @@ pub(super) fn describe(sides: &[Side<'_>; 2], outside: &Outside) -> Result<Descr
     if rows.is_empty() {
         return Ok(Described::default());
     }
-    let kind = match count > 1 && changed as u64 * 2 > count {
-        true => of_all(&rows),
-        false => of_some(&rows, changed, count),
+    let kind = if count > 1 && changed as u64 * 2 > count {
+        of_all(&rows)
+    } else {
+        of_some(&rows, changed, count)
     };
     Ok(Described { kind, places })
 }
@@ -95,10 +96,10 @@ fn read_row(sides: &[Side<'_>; 2], number: u64, len: u64) -> Result<Row> {
 fn of_all(rows: &[Row]) -> Option<String> {
     let zero = |side: fn(&RowSums) -> f64| rows.iter().all(|row| side(&row.sums) == 0.0);
     if zero(|sums| sums.squares_b) {
-        return Some("everything is zero in B".into());
+        return Some("all values are zero in B".into());
     }
     if zero(|sums| sums.squares_a) {
-        return Some("everything is zero in A".into());
+        return Some("all values are zero in A".into());
     }
     let all = rows.iter().filter(|row| row.sums.squares_a > 0.0 && row.sums.squares_b > 0.0);
     let gains: Vec<f64> = all.clone().filter_map(|row| row.sums.gain(1)).collect();
@@ -106,13 +107,13 @@ fn of_all(rows: &[Row]) -> Option<String> {
     let (least, most) = range(&gains)?;
     let middle = f64::midpoint(least, most);
     if correlations.iter().all(|correlation| *correlation <= -ALIKE) {
-        return Some("everything is negated".into());
+        return Some("all values are negated".into());
     }
     let is_one_factor = (most - least) <= 0.02 * middle.abs();
     let alike = correlations.iter().all(|correlation| *correlation >= ALIKE);
     let is_explained = rows.iter().filter(|row| is_a_factor(&row.sums)).count() * 2 > rows.len();
     if alike && is_one_factor && is_explained && (middle - 1.0).abs() > FACTOR {
-        return Some(format!("everything in B is about {middle:.4} times what it is in A"));
+        return Some(format!("B is about {middle:.4} times A"));
     }
     rescaled(rows).map(str::to_owned)
 }
@@ -151,11 +152,11 @@ fn rescaled(rows: &[Row]) -> Option<&'static str> {
     rows.iter().for_each(|row| all.plus(&row.sums));
     let one = vec![all.gain(1)?; rows.len()];
     if are_explained_by_columns(rows, &one) {
-        return Some("columns are rescaled, each by a factor of its own");
+        return Some("each column is rescaled by its own factor");
     }
     let each: Vec<f64> = rows.iter().map(|row| row.sums.gain(1).unwrap_or(1.0)).collect();
     are_explained_by_columns(rows, &each)
-        .then_some("rows and columns are rescaled, each by a factor of its own")
+        .then_some("each row and column is rescaled by its own factor")
 }
 
 /// Whether a factor for each column explains at least half of what differs once B's rows are
@@ -191,7 +192,7 @@ fn of_some(rows: &[Row], changed: usize, count: u64) -> Option<String> {
             Some(what) => Some(format!("{} {what}", name(row, count))),
             None => exchanged(row, &rows[index + 1..]).map(|other| {
                 told.push(other);
-                format!("rows {} and {other} are exchanged", row.number)
+                format!("rows {} and {other} are swapped", row.number)
             }),
         };
         if let Some(what) = what {
@@ -204,8 +205,8 @@ fn of_some(rows: &[Row], changed: usize, count: u64) -> Option<String> {
     if said.is_empty() {
         return None;
     }
-    let more = if rest > 0 { format!("; and {rest} more like these") } else { String::new() };
-    let sample = if changed > rows.len() { " (of the rows looked at)" } else { "" };
+    let more = if rest > 0 { format!("; and {rest} similar rows") } else { String::new() };
+    let sample = if changed > rows.len() { " (in the sampled rows)" } else { "" };
     Some(format!("{}{more}{sample}", said.join("; ")))
 }
 
@@ -222,11 +223,11 @@ fn of_row(row: &Row) -> Option<String> {
         () if squares_a == 0.0 && squares_b > 0.0 => Some("is zero in A".into()),
         () if row.a.len() < 8 => None,
         () if correlation <= -ALIKE => Some("is negated".into()),
-        () if is_shifted(row) => Some("is shifted by one".into()),
+        () if is_shifted(row) => Some("is shifted by one column".into()),
         () if correlation >= 0.999 => gain
             .filter(|gain| (gain - 1.0).abs() > FACTOR && is_a_factor(&row.sums))
             .filter(|_| row.a.iter().zip(&row.b).filter(|(a, b)| a != b).count() > row.a.len() / 2)
-            .map(|gain| format!("in B is about {gain:.4} times what it is in A")),
+            .map(|gain| format!("is about {gain:.4} times as large in B")),
         () => zero_block(row),
     }
 }
@@ -292,15 +293,12 @@ mod tests {
         let says = |rows: &[Row]| of_some(rows, rows.len(), 1000).unwrap_or_default();
         assert_eq!(says(&[changed(3, |x| -x)]), "row 3 is negated");
         assert_eq!(says(&[changed(3, |_| 0.0)]), "row 3 is zero in B");
-        assert_eq!(
-            says(&[changed(7, |x| 1.04 * x)]),
-            "row 7 in B is about 1.0400 times what it is in A"
-        );
+        assert_eq!(says(&[changed(7, |x| 1.04 * x)]), "row 7 is about 1.0400 times as large in B");
         let (a, b) = (numbers(1, 64), numbers(2, 64));
         let rows = [row(4, a.clone(), b.clone()), row(9, b, a.clone())];
-        assert_eq!(says(&rows), "rows 4 and 9 are exchanged");
+        assert_eq!(says(&rows), "rows 4 and 9 are swapped");
         let shifted = [&a[1..], &a[..1]].concat();
-        assert_eq!(says(&[row(2, a.clone(), shifted)]), "row 2 is shifted by one");
+        assert_eq!(says(&[row(2, a.clone(), shifted)]), "row 2 is shifted by one column");
         let mut hole = a.clone();
         hole[16..48].fill(0.0);
         assert_eq!(says(&[row(5, a, hole)]), "row 5 is zero in B from column 16 to 47");
@@ -316,12 +314,9 @@ mod tests {
         let rows = |change: &dyn Fn(f32) -> f32| -> Vec<Row> {
             (0..16).map(|number| changed(number, change)).collect()
         };
-        assert_eq!(of_all(&rows(&|x| -x)).unwrap(), "everything is negated");
-        assert_eq!(
-            of_all(&rows(&|x| 1.04 * x)).unwrap(),
-            "everything in B is about 1.0400 times what it is in A"
-        );
-        assert_eq!(of_all(&rows(&|_| 0.0)).unwrap(), "everything is zero in B");
+        assert_eq!(of_all(&rows(&|x| -x)).unwrap(), "all values are negated");
+        assert_eq!(of_all(&rows(&|x| 1.04 * x)).unwrap(), "B is about 1.0400 times A");
+        assert_eq!(of_all(&rows(&|_| 0.0)).unwrap(), "all values are zero in B");
         let scaled: Vec<Row> = (0..16)
             .map(|number| {
                 let a = numbers(number + 1, 64);
@@ -330,7 +325,7 @@ mod tests {
                 row(number.into(), a, b)
             })
             .collect();
-        assert_eq!(of_all(&scaled).unwrap(), "columns are rescaled, each by a factor of its own");
+        assert_eq!(of_all(&scaled).unwrap(), "each column is rescaled by its own factor");
         let both: Vec<Row> = scaled
             .iter()
             .map(|one| {
@@ -339,7 +334,7 @@ mod tests {
                 row(one.number, one.a.clone(), b)
             })
             .collect();
-        let says = "rows and columns are rescaled, each by a factor of its own";
+        let says = "each row and column is rescaled by its own factor";
         assert_eq!(of_all(&both).unwrap(), says);
         let other: Vec<Row> =
             (0..16).map(|n| row(n.into(), numbers(n + 1, 64), numbers(n + 99, 64))).collect();

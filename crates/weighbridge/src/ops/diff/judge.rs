@@ -125,9 +125,10 @@ impl Judge {
 
     /// One side may have been cast to a float of eight bits, without a scale.
     fn of_cast(original: &Weight, bounded: usize) -> Self {
-        match original.native().is_some_and(DType::is_float) {
-            true => Self::of_original(original, bounded, Rule::Bounded),
-            false => Self::Exact,
+        if original.native().is_some_and(DType::is_float) {
+            Self::of_original(original, bounded, Rule::Bounded)
+        } else {
+            Self::Exact
         }
     }
 

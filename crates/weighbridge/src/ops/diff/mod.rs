@@ -51,10 +51,18 @@ use values::Outcome;
 /// How many changed weights are looked at again; in a fine-tuned model, all weights change.
 const DESCRIBED: usize = 256;
 
-/// Compares two models.
+/// Compares two models weight by weight.
+///
+/// ```no_run
+/// use weighbridge::{Model, ops};
+/// let (a, b) = (Model::open("original/")?, Model::open("quantized.gguf")?);
+/// let report = ops::diff(&a, &b, &ops::DiffOptions::default())?;
+/// println!("{} of {} weights changed", report.summary.changed, report.summary.compared);
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<DiffReport> {
     if options.reencode && options.values == Values::None {
-        return Err(Error::usage("nothing can be encoded again if no values are compared"));
+        return Err(Error::usage("re-encoding needs a comparison of values"));
     }
     let mut comparison = Comparison::of(a, b, options)?;
     if options.values != Values::None {
@@ -112,9 +120,10 @@ impl<'m> Comparison<'m> {
     fn of(a: &'m Model, b: &'m Model, options: &'m DiffOptions) -> Result<Self> {
         check_cost(a, b)?;
         let mut weights = [a.weights().collect::<Vec<_>>(), b.weights().collect()];
-        let skipped = match options.skip_unreadable {
-            true => skip_unreadable([a, b], &mut weights, options)?,
-            false => Vec::new(),
+        let skipped = if options.skip_unreadable {
+            skip_unreadable([a, b], &mut weights, options)?
+        } else {
+            Vec::new()
         };
         let mut pairing =
             names::pair(&named(a, &weights[0]), &named(b, &weights[1]), &options.rules);
@@ -443,12 +452,12 @@ fn is_transposed(pair: &Pair) -> bool {
     }
 }
 
-/// The message that the values are the same in another order, if they are.
+/// The message for values that are equal in another order.
 fn order_message(outcome: &Outcome, words: &str) -> Option<String> {
     let how = match outcome.status() {
-        Status::Identical => "are the same",
-        Status::EqualAfterRounding => "are the same but for rounding",
-        Status::WithinPrecision => "are the same within the precision of the storage",
+        Status::Identical => "are equal",
+        Status::EqualAfterRounding => "are equal after rounding",
+        Status::WithinPrecision => "are equal within the precision of the storage",
         _ => return None,
     };
     Some(format!("the values {how} {words}"))

@@ -14,15 +14,15 @@ use crate::ops::work::{setters, work_options};
 pub enum Values {
     /// None: names, shapes, types and metadata only.
     None,
-    /// Those that can differ: weights with the same stored bytes are not decoded, unless another
-    /// weight differs (then the figures of the whole model need them).
+    /// Values that can differ. Weights with equal stored bytes are not decoded, unless another
+    /// weight differs: the metrics of the whole model need all values then.
     #[default]
     Differing,
-    /// All, with the figures of each weight.
+    /// All values, with metrics for each weight.
     All,
 }
 
-/// What is compared, and how.
+/// Options for [`diff`](crate::ops::diff).
 ///
 /// ```no_run
 /// use weighbridge::{Model, ops};
@@ -53,32 +53,32 @@ setters! { DiffOptions:
     /// Which weights are compared. A pair counts under both of its names.
     select(select: Select) select = select;
 
-    /// Which matrices of B are compared transposed, by their name in A or in B.
+    /// Transposes matrices of B whose name in A or B matches.
     transpose(matches: impl Fn(&str) -> bool + Send + Sync + 'static)
         rules.transpose = Some(Arc::new(matches));
 
     /// Which values count as a difference, instead of the default rule.
     fail_over(rule: FailOver) fail_over = Some(rule);
 
-    /// Whether everything that is not the same to the bit counts as a difference.
+    /// Whether every value that is not bit-identical counts as a difference.
     exact(exact: bool) exact = exact;
 
-    /// Leave out weights that cannot be read, on either side, instead of failing for them:
-    /// [`DiffReport::skipped`] names them.
+    /// Skips weights that cannot be read on either side instead of returning an error.
+    /// [`DiffReport::skipped`] lists them.
     ///
     /// [`DiffReport::skipped`]: super::DiffReport::skipped
     skip_unreadable(skip: bool) skip_unreadable = skip;
 
-    /// Whether originals are encoded once more where the other side is stored in a type with an
-    /// encoder: [`DiffTensor::reencoded`] says whether that gives the stored bytes, and how its
-    /// error compares with theirs.
+    /// Encodes originals again where the other side is stored in a type with an encoder.
+    ///
+    /// [`DiffTensor::reencoded`] compares the result with the stored bytes and their error.
     ///
     /// [`DiffTensor::reencoded`]: super::DiffTensor::reencoded
     reencode(reencode: bool) reencode = reencode;
 }
 
 impl DiffOptions {
-    /// Renames weights of A to match B; several rules are applied one after the other.
+    /// Renames weights of A to match B. Several rules apply in the order they were added.
     #[must_use]
     pub fn rename(mut self, rename: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         self.rules.renames.push(Arc::new(rename));

@@ -15,13 +15,13 @@ const ALIKE: f64 = 0.99;
 
 /// The message if no order that was tried fits.
 pub(super) const SAME_FIGURES: &str =
-    "mean and deviation are the same on both sides: the order of the values may differ";
+    "mean and deviation are equal on both sides; the order of the values may differ";
 
 /// The end of the message if the transposed order fits.
-pub(super) const TRANSPOSED: &str = "when B is transposed";
+pub(super) const TRANSPOSED: &str = "once B is transposed";
 
 /// The end of the message if the order without a permutation of heads fits.
-const UNPERMUTED: &str = "without the permutation of heads that a converter makes";
+const UNPERMUTED: &str = "once the converter's permutation of heads is undone";
 
 /// Whether the figures of a pair look like those of the same numbers in another order.
 pub(super) fn may_be_reordered(tensor: &DiffTensor) -> bool {

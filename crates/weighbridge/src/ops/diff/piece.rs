@@ -217,10 +217,8 @@ impl Piece<'_> {
             if zero[0] == zero[1] {
                 continue;
             }
-            let (other, stored) = match zero[0] {
-                true => (sides[1], self.bounds[0]),
-                false => (sides[0], self.bounds[1]),
-            };
+            let (other, stored) =
+                if zero[0] { (sides[1], self.bounds[0]) } else { (sides[0], self.bounds[1]) };
             // A type may say how much becomes zero; where it clips anything it says nothing.
             let is_expected = |at: usize, x: f32| {
                 stored.get(elements.start + at).is_some_and(|bounds| {

@@ -92,7 +92,7 @@ impl FromStr for Metric {
         METRICS.iter().find(|row| row.1 == text).map(|row| row.0).ok_or_else(|| {
             let names: Vec<_> = METRICS.iter().map(|row| row.1).collect();
             Error::usage(format!(
-                "'{}' is not a figure of a comparison; the figures are {}",
+                "unknown metric '{}'; the metrics are {}",
                 escaped(text),
                 names.join(", ")
             ))
@@ -178,7 +178,7 @@ fn parse(text: &str) -> Result<Condition, Error> {
     let found = SIGNS.iter().find_map(|(sign, _)| Some((text.split_once(sign)?, *sign)));
     let Some(((metric, bound), sign)) = found else {
         return Err(Error::usage(format!(
-            "'{}' has none of < <= > >= in it; a condition looks like cosine<0.999",
+            "'{}' has no operator (<, <=, >, >=); write a condition like cosine<0.999",
             escaped(text.trim())
         )));
     };
@@ -219,9 +219,9 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_rule_is_said() {
         let error = |text: &str| text.parse::<FailOver>().unwrap_err().to_string();
-        assert!(error("cosine").contains("none of < <= > >="), "{}", error("cosine"));
+        assert!(error("cosine").contains("has no operator (<, <=, >, >=)"), "{}", error("cosine"));
         assert!(
-            error("cosin<1").contains("the figures are cosine, max_abs"),
+            error("cosin<1").contains("the metrics are cosine, max_abs"),
             "{}",
             error("cosin<1")
         );

@@ -50,7 +50,7 @@ impl Comparison<'_> {
                     && is_readable
                     && weight.decode_to_vec::<f32>()?.iter().all(|value| *value == 0.0);
                 if is_zero {
-                    let reason = "a bias of zeros, which is none".to_owned();
+                    let reason = "an all-zero bias, equal to no bias".to_owned();
                     self.pairing.explained.push((which, index, reason));
                 } else {
                     left.push(index);
@@ -74,7 +74,7 @@ impl Comparison<'_> {
                     count => format!("{count} weights"),
                 };
                 self.pairing.notes.push(format!(
-                    "{side} was made from a {dtype} copy of {other}: {words} fit once {other} is \
+                    "{side} was made from a {dtype} copy of {other}: {words} match once {other} is \
                      rounded to {dtype}"
                 ));
             }

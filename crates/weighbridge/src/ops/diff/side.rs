@@ -106,5 +106,5 @@ impl<'m> Side<'m> {
 
 fn to_len(elements: &Range<u64>) -> Result<usize> {
     usize::try_from(elements.end - elements.start)
-        .map_err(|_| Error::limit("a tile is larger than this machine can address"))
+        .map_err(|_| Error::limit("a tile exceeds this machine's address space"))
 }

@@ -148,7 +148,7 @@ impl DiffTensor {
             let places = if count == 1 { "1 place" } else { &format!("{count} places") };
             let first = coordinates(first, shape);
             self.message = Some(format!(
-                "finite on one side only, or infinite with opposite signs, at {places}, first at {first:?}"
+                "finite on one side only, or infinite with opposite signs: {places}, first at {first:?}"
             ));
         }
     }

@@ -176,9 +176,10 @@ impl<'m> Values<'m> {
         let mut all = Found::default();
         for elements in chunks(tile) {
             let at = Chunk { tile: tile.clone(), elements };
-            let Found { mut stats, outside } = match self.precision.is_wide {
-                true => self.compare_wide(buffers, &at)?,
-                false => self.compare_singles(buffers, &at)?,
+            let Found { mut stats, outside } = if self.precision.is_wide {
+                self.compare_wide(buffers, &at)?
+            } else {
+                self.compare_singles(buffers, &at)?
             };
             for index in 0..2 {
                 if let Some(rounding) = self.precision.roundings[index] {

@@ -1,7 +1,7 @@
-//! Hashes weights, so that whether two models are the same is a matter of one line.
+//! Hashes weights, so that one line tells whether two models are equal.
 //!
-//! Every stored tensor (or, where values are asked for, every weight as f32) is cut into tiles that
-//! all workers hash; [`tree`] puts them together. [`encoding`] says what becomes of these hashes.
+//! Workers hash tiles of every stored tensor, or of every weight as f32 if values are requested.
+//! [`tree`] combines the tiles. [`encoding`] defines the hash of a model.
 
 use std::iter;
 
@@ -25,7 +25,14 @@ use encoding::Part;
 use stored::StoredPart;
 use values::Values;
 
-/// Hashes a model.
+/// Hashes the stored tensors or the decoded values of a model.
+///
+/// ```no_run
+/// use weighbridge::{Model, ops};
+/// let report = ops::hash(&Model::open("model.gguf")?, &ops::HashOptions::default())?;
+/// println!("{}", report.hash);
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 pub fn hash(model: &Model, options: &HashOptions) -> Result<HashReport> {
     // A weight's handle, its hash, those of its parts, and its lines in the report.
     let each = (4 * size_of::<HashedWeight>() + 2 * size_of::<StoredPart<'_>>() + 300) as u64;
@@ -33,9 +40,10 @@ pub fn hash(model: &Model, options: &HashOptions) -> Result<HashReport> {
     let (select, skip) = (&options.select, options.skip_unreadable);
     let (weights, skipped) = readable(model, select, options.values, skip)?;
     model.will_need_all();
-    let (bytes, tensors) = match options.values {
-        true => hash_values(&weights, options)?,
-        false => hash_stored(&weights, options)?,
+    let (bytes, tensors) = if options.values {
+        hash_values(&weights, options)?
+    } else {
+        hash_stored(&weights, options)?
     };
     model.check_sums(&|| options.work.refuse_cancelled())?;
     model.refuse_changed()?;
@@ -137,7 +145,7 @@ fn notes(model: &Model, weights: &[Weight], skipped: usize, options: &HashOption
     let dropped = model.dropped().count();
     if dropped > 0 && !options.values {
         let tensors = if dropped == 1 { "stored tensor is" } else { "stored tensors are" };
-        notes.push(format!("{dropped} {tensors} not part of any weight and not hashed"));
+        notes.push(format!("{dropped} {tensors} part of no weight and not hashed"));
     }
     let is_wider =
         |weight: &&Weight| weight.is_plain() && weight.native().is_some_and(is_wider_than_f32);
@@ -145,7 +153,7 @@ fn notes(model: &Model, weights: &[Weight], skipped: usize, options: &HashOption
     if rounded > 0 && options.values {
         let weights = if rounded == 1 { "weight is" } else { "weights are" };
         notes.push(format!(
-            "{rounded} {weights} stored in types that f32 does not hold exactly, and hashed as rounded"
+            "{rounded} {weights} stored in types wider than f32 and hashed after rounding to f32"
         ));
     }
     notes

@@ -5,7 +5,7 @@ use crate::ops::reports::reports;
 use crate::ops::work::{setters, work_options};
 use crate::ops::{Dropped, Work};
 
-/// What is hashed, and how.
+/// Options for [`hash`](crate::ops::hash).
 ///
 /// ```no_run
 /// use weighbridge::{Model, ops};
@@ -27,8 +27,7 @@ pub struct HashOptions {
 work_options!(HashOptions);
 
 setters! { HashOptions:
-    /// Hashes the numbers of the weights as f32, whatever they are stored in, and not the stored
-    /// bytes.
+    /// Hashes the decoded values as f32 instead of the stored bytes.
     values(values: bool) values = values;
 
     /// Lists the weights with their hashes.
@@ -37,7 +36,7 @@ setters! { HashOptions:
     /// Which weights are hashed.
     select(select: Select) select = select;
 
-    /// Leaves out weights that cannot be read, and lists them; otherwise they are an error.
+    /// Skips and lists weights that cannot be read instead of returning an error.
     skip_unreadable(skip: bool) skip_unreadable = skip;
 }
 

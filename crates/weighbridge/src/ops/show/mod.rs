@@ -36,18 +36,18 @@ pub struct ShowOptions {
 }
 
 setters! { ShowOptions:
-    /// Which entries of the first dimension.
+    /// Selects a range of the first dimension.
     rows(rows: Slice) rows = Some(rows);
 
-    /// Which entries of the last dimension.
+    /// Selects a range of the last dimension.
     columns(columns: Slice) columns = Some(columns);
 
-    /// The type: `F32`, `F16` or `BF16`. Otherwise it is the type that the weight is stored in, or
-    /// the one that its canonical library decodes it to.
+    /// Sets the type: `F32`, `F16` or `BF16`. Default: the stored type of a plain weight, or the type
+    /// that the scheme's own library decodes to.
     dtype(dtype: DType) dtype = Some(dtype);
 }
 
-/// Some rows and columns of a weight.
+/// A slice of a weight: some rows and columns.
 #[derive(Clone, Debug)]
 pub struct Window {
     weight: Weight,
@@ -58,7 +58,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The part of a weight that the options ask for.
+    /// Selects the part of a weight that the options describe.
     pub fn of(weight: &Weight, options: &ShowOptions) -> Result<Self> {
         let in_weight =
             |error: Error| error.in_tensor(weight.name()).in_file(weight.model().path());
@@ -71,10 +71,10 @@ impl Window {
         match (&options.rows, &options.columns, &mut shape[..]) {
             (None, None, _) => {}
             (.., []) => {
-                return Err(in_weight(Error::usage("it is a single number, without rows")));
+                return Err(in_weight(Error::usage("it is a scalar and has no rows")));
             }
             (Some(_), Some(_), [_]) => {
-                let reason = "it has one dimension, so its rows are its columns: choose either";
+                let reason = "it has one dimension; select rows or columns, not both";
                 return Err(in_weight(Error::usage(reason)));
             }
             (asked_rows, asked_columns, [.., _]) => {
@@ -147,7 +147,7 @@ fn shown_type(weight: &Weight, asked: Option<DType>) -> Result<DType> {
     }
     match (asked, weight.native()) {
         (Some(dtype @ (DType::F32 | DType::F16 | DType::BF16)), _) => Ok(dtype),
-        (Some(dtype), _) => Err(Error::usage(format!("weights are not shown as {dtype}"))),
+        (Some(dtype), _) => Err(Error::usage(format!("values cannot be shown as {dtype}"))),
         (None, Some(dtype)) if weight.is_plain() && Numbers::of_bytes(dtype, &[]).is_some() => {
             Ok(dtype)
         }

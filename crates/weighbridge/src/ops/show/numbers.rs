@@ -66,10 +66,8 @@ impl Numbers {
     /// Writes number `index`; one that is not finite is null. A number of fewer than 64 bits is
     /// written with as many digits as tell it from its neighbours in `f32`.
     fn serialize_one<S: Serializer>(&self, index: usize, to: S) -> Result<S::Ok, S::Error> {
-        let single = |x: f32, to: S| match x.is_finite() {
-            true => to.serialize_f32(x),
-            false => to.serialize_none(),
-        };
+        let single =
+            |x: f32, to: S| if x.is_finite() { to.serialize_f32(x) } else { to.serialize_none() };
         match self {
             Self::F64(all) if all[index].is_finite() => to.serialize_f64(all[index]),
             Self::F64(_) => to.serialize_none(),

@@ -98,7 +98,7 @@ impl Window {
 
     fn of_bytes(&self, bytes: &[u8]) -> Result<Numbers> {
         Numbers::of_bytes(self.dtype, bytes)
-            .ok_or_else(|| Error::unsupported(format!("{} cannot be shown", self.dtype)))
+            .ok_or_else(|| Error::unsupported(format!("values cannot be shown as {}", self.dtype)))
     }
 
     fn elements_as_bytes<'b>(
@@ -136,13 +136,12 @@ impl Window {
             return vec![rows.clone()];
         }
         let (row, last) = (self.weight.rows_and_columns().1, self.last());
-        match self.columns == (0..last) {
-            true => vec![rows.start * row..rows.end * row],
-            false => {
-                let starts = (rows.start * row..rows.end * row)
-                    .step_by(usize::try_from(last).unwrap_or(usize::MAX));
-                starts.map(|at| at + self.columns.start..at + self.columns.end).collect()
-            }
+        if self.columns == (0..last) {
+            vec![rows.start * row..rows.end * row]
+        } else {
+            let starts = (rows.start * row..rows.end * row)
+                .step_by(usize::try_from(last).unwrap_or(usize::MAX));
+            starts.map(|at| at + self.columns.start..at + self.columns.end).collect()
         }
     }
 
@@ -172,5 +171,5 @@ fn ends(len: u64, edge: u64) -> Vec<Range<u64>> {
 }
 
 fn len(bytes: u64) -> Result<usize> {
-    usize::try_from(bytes).map_err(|_| Error::limit("it is larger than this machine can address"))
+    usize::try_from(bytes).map_err(|_| Error::limit("it exceeds this machine's address space"))
 }

@@ -30,7 +30,7 @@ impl FromStr for Slice {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let wrong = || Error::usage("it is not a range like 0:4, -4: or :8");
+        let wrong = || Error::usage("not a range; write one like 0:4, -4: or :8");
         let (start, end) = text.split_once(':').ok_or_else(wrong)?;
         let place = |text: &str| match text.trim() {
             "" => Ok(None),

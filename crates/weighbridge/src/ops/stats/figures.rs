@@ -140,9 +140,8 @@ impl Figures {
         let mean = (tally.finite > 0).then(|| tally.sum / count);
         let is_constant = tally.min.zip(tally.max).is_some_and(|(min, max)| min.0 == max.0);
         // The squares of large doubles may have no room.
-        let deviation = mean.filter(|_| tally.squares.is_finite()).map(|mean| match is_constant {
-            true => 0.0,
-            false => (tally.squares / count - mean * mean).max(0.0).sqrt(),
+        let deviation = mean.filter(|_| tally.squares.is_finite()).map(|mean| {
+            if is_constant { 0.0 } else { (tally.squares / count - mean * mean).max(0.0).sqrt() }
         });
         let [min, max] = [tally.min, tally.max].map(|one| one.map(|(value, _)| value));
         let index = |at: u64| coordinates(at, shape);

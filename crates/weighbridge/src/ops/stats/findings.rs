@@ -58,12 +58,12 @@ pub(super) fn oddities(weight: &Weight, figures: &Figures) -> Vec<Oddity> {
         return all;
     }
     if figures.zeros == figures.elements {
-        say("all-zero", "all numbers are zero".to_owned());
+        say("all-zero", "all values are zero".to_owned());
         return all;
     }
     if figures.nan + figures.infinite == 0 && figures.min == figures.max {
         let value = figures.min.unwrap_or_default();
-        say("constant", format!("all numbers are {value}"));
+        say("constant", format!("all values are {value}"));
         return all;
     }
     if let Some(rows) = &figures.rows {
@@ -74,8 +74,8 @@ pub(super) fn oddities(weight: &Weight, figures: &Figures) -> Vec<Oddity> {
             say(
                 "exploded-rows",
                 format!(
-                    "{} of {} rows have numbers more than {EXPLODED} times those of the median \
-                     row, the largest at {:?}",
+                    "{} of {} rows have values over {EXPLODED} times those of the median row, the \
+                     largest at {:?}",
                     rows.exploded,
                     rows.count,
                     at.clone().unwrap_or_default()
@@ -86,7 +86,7 @@ pub(super) fn oddities(weight: &Weight, figures: &Figures) -> Vec<Oddity> {
         if has_levels && rows.repeated_extremes > figures.elements / SATURATED {
             #[allow(clippy::cast_precision_loss)] // A percentage.
             let share = rows.repeated_extremes as f64 * 100.0 / figures.elements as f64;
-            say("saturated", format!("{share:.1}% of the numbers repeat the largest of their row"));
+            say("saturated", format!("{share:.1}% of the values repeat the largest of their row"));
         }
         if rows.dead > 0 {
             let first = named(&rows.first_dead, rows.dead);
@@ -100,7 +100,10 @@ pub(super) fn oddities(weight: &Weight, figures: &Figures) -> Vec<Oddity> {
     if figures.outliers > 0 {
         let least = if figures.rank_error > 0.0 { "at least " } else { "" };
         let are = are(figures.outliers);
-        say("outliers", format!("{least}{are} more than {OUTLIER} deviations from the mean"));
+        say(
+            "outliers",
+            format!("{least}{are} more than {OUTLIER} standard deviations from the mean"),
+        );
     }
     all
 }

@@ -187,12 +187,11 @@ impl Gauge {
         if !row.is_finite {
             return;
         }
-        match row.size > 0.0 {
-            true => {
-                self.row_sizes.push(row.size);
-                self.tally.repeated += row.largest - 1;
-            }
-            false => self.tally.add_dead_row(self.at / len - 1),
+        if row.size > 0.0 {
+            self.row_sizes.push(row.size);
+            self.tally.repeated += row.largest - 1;
+        } else {
+            self.tally.add_dead_row(self.at / len - 1)
         }
     }
 }

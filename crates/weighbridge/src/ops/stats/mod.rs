@@ -27,7 +27,7 @@ pub use findings::{ODDITY_KINDS, Oddity};
 
 use job::Job;
 
-/// Which weights are looked at, and how.
+/// Options for [`stats`].
 ///
 /// ```no_run
 /// use weighbridge::ops::StatsOptions;
@@ -48,16 +48,16 @@ pub struct StatsOptions {
 work_options!(StatsOptions);
 
 setters! { StatsOptions:
-    /// Which weights are looked at.
+    /// Which weights are measured.
     select(select: Select) select = select;
 
-    /// Leave out weights that cannot be read, instead of failing for them:
-    /// [`StatsReport::skipped`] names them.
+    /// Skips weights that cannot be read instead of returning an error.
+    /// [`StatsReport::skipped`] lists them.
     skip_unreadable(skip: bool) skip_unreadable = skip;
 }
 
 reports! {
-    /// The figures of a model's weights. The field names are the JSON contract.
+    /// Statistics of a model's weights. The field names are those of the JSON report.
     pub struct StatsReport {
         pub path: String,
         pub weights: u64,
@@ -99,7 +99,7 @@ impl WeightStats {
     }
 }
 
-/// Takes the numbers of all weights.
+/// Computes statistics of all weights and warns about suspicious ones.
 pub fn stats(model: &Model, options: &StatsOptions) -> Result<StatsReport> {
     let each = (2 * size_of::<WeightStats>() + size_of::<Job>() + 2048) as u64;
     model.check_list(each, 3, "the statistics")?;

@@ -49,12 +49,12 @@ fn zeros(head: &[u8], len: Option<u64>) -> Option<Error> {
     }
     let size = len.map_or_else(String::new, |len| format!(" of {len}"));
     let message = format!(
-        "the first {}{size} bytes are all zero: nothing has been written there yet",
+        "the first {}{size} bytes are all zero: the download has not written them yet",
         head.len()
     );
     Some(
         Error::malformed(message)
-            .hint("the download reserved its space and did not get far; fetch the file again"),
+            .hint("the download allocated the file but did not finish; fetch the file again"),
     )
 }
 
@@ -86,10 +86,10 @@ fn page(head: &[u8]) -> Option<Error> {
         let code = between(start, &lower, "<code>", "</code>");
         let says =
             code.map_or_else(String::new, |code| format!(" that says {}", shortened(code, 80)));
-        let message = format!("this is an XML answer of a server{says}, not weights");
+        let message = format!("this is an XML response from a server{says}, not weights");
         return Some(
             Error::malformed(message)
-                .hint("the download was refused or the link has expired; fetch it again"),
+                .hint("the download was denied or the link has expired; fetch it again"),
         );
     }
     None

@@ -13,12 +13,11 @@ pub(super) fn explain(head: &[u8], name: &Path) -> Option<Error> {
     let file = name.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let onnx = || looks_like_onnx(head).then_some("an ONNX model");
     if let Some(what) = other_framework(&file).or_else(onnx) {
-        let message = format!("this is {what}, a format that cannot be read");
+        let message = format!("this is {what}, which is not a supported format");
         return Some(Error::unsupported(message).hint(other_formats()));
     }
     if looks_like_importance(head) {
-        let what =
-            "this is an importance matrix for quantizing (the older format of llama-imatrix)";
+        let what = "this is an importance matrix for quantization (legacy llama-imatrix format)";
         return Some(Error::unsupported(what).remedy(Remedy::StateImportance));
     }
     if let Some(error) = signatures::unclaimed(head) {
@@ -76,11 +75,11 @@ fn text_kind(head: &[u8], file: &str) -> Option<(&'static str, &'static str)> {
     if valid.chars().any(|c| c.is_control() && !c.is_whitespace()) {
         return None;
     }
-    const BESIDE: &str = "open the folder it lies in, or the weights beside it";
+    const BESIDE: &str = "open its directory or the weights next to it";
     if file.ends_with(".json") && valid.contains("\"weight_map\"") {
         return Some((
-            "an index of weight files",
-            "name it NAME.safetensors.index.json beside the files that it names",
+            "a shard index",
+            "rename it to NAME.safetensors.index.json, next to its shards",
         ));
     }
     let (json, python) =
@@ -92,7 +91,7 @@ fn text_kind(head: &[u8], file: &str) -> Option<(&'static str, &'static str)> {
         "md" | "txt" => ("a text document", BESIDE),
         _ if start.starts_with(['{', '[']) => json,
         _ if start.starts_with("import ") || start.starts_with("from ") => python,
-        _ => ("readable text", "look at it: it may be the message of a failed download"),
+        _ => ("readable text", "read it: it may be the error message of a failed download"),
     };
     Some(kind)
 }
@@ -111,13 +110,11 @@ pub(super) fn unknown(head: &[u8], name: &Path) -> Error {
         .collect();
     let bytes = format!("{} ({})", first.join(" "), escaped(&text));
     match promise {
-        Some(promise) => {
-            Error::malformed(format!("its name promises {promise}; its first bytes are {bytes}"))
-                .hint("the file is damaged or misnamed; fetch it again")
-        }
-        None => Error::unsupported(format!(
-            "no weight format begins like this; its first bytes are {bytes}"
+        Some(promise) => Error::malformed(format!(
+            "the file name says {promise}, but its first bytes are {bytes}"
         ))
-        .hint(format!("these can be read: {}", containers::labels().join(", "))),
+        .hint("the file is damaged or misnamed; fetch it again"),
+        None => Error::unsupported(format!("unknown file format; the first bytes are {bytes}"))
+            .hint(format!("supported formats: {}", containers::labels().join(", "))),
     }
 }

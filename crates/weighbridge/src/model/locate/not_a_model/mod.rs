@@ -113,9 +113,9 @@ mod tests {
             (
                 b"\x01\x02\x03\xff",
                 "model.gguf",
-                "promises a GGUF file, which begins with `GGUF`; its first bytes are 01 02 03 ff",
+                "says a GGUF file, which begins with `GGUF`, but its first bytes are 01 02 03 ff",
             ),
-            (b"\x01\x02\x03\xff", "thing", "no weight format begins like this"),
+            (b"\x01\x02\x03\xff", "thing", "unknown file format"),
             (b"\x01\x02\x03\xff", "m.safetensors.incomplete", "unfinished download (.incomplete)"),
         ];
         for (bytes, name, expected) in cases {

@@ -25,11 +25,11 @@ const fn perhaps(
 }
 
 fn unpack() -> String {
-    "unpack it first and open what is inside".to_owned()
+    "unpack it and open the files inside".to_owned()
 }
 
 fn not_weights() -> String {
-    "this file holds no weights; check that you named the right one".to_owned()
+    "this file has no weights; check the file name".to_owned()
 }
 
 fn program() -> String {
@@ -39,14 +39,14 @@ fn program() -> String {
 /// Where else the weights may be.
 pub(super) fn other_formats() -> String {
     let formats = containers::labels().join(", ");
-    format!("fetch the same model in a format that can be read, or export it to one: {formats}")
+    format!("fetch or export the model in a supported format: {formats}")
 }
 
 const TABLE: &[Signature] = &[
     certainly(
         0,
         b"\x89HDF\r\n\x1a\n",
-        "an HDF5 file (Keras weights), a format that cannot be read",
+        "an HDF5 file (Keras weights), which is not a supported format",
         other_formats,
     ),
     certainly(0, b"\x1f\x8b", "a gzip archive", unpack),
@@ -67,9 +67,14 @@ const TABLE: &[Signature] = &[
     certainly(0, b"\xcf\xfa\xed\xfe", "an executable program (Mach-O)", program),
     certainly(0, b"MZ\x90\0", "an executable program (Windows)", program),
     certainly(0, b"toad", "an old llama.cpp training checkpoint", || {
-        "convert it with the llama.cpp of its time".to_owned()
+        "convert it with a llama.cpp version of its time".to_owned()
     }),
-    certainly(4, b"TFL3", "a TensorFlow Lite model, a format that cannot be read", other_formats),
+    certainly(
+        4,
+        b"TFL3",
+        "a TensorFlow Lite model, which is not a supported format",
+        other_formats,
+    ),
     certainly(0, b"ftypqt", "a video", not_weights),
     certainly(4, b"ftyp", "a video", not_weights),
     perhaps(0, b"PK\x03\x04", "a zip archive without weights in it", unpack),

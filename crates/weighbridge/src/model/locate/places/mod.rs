@@ -94,9 +94,9 @@ impl Place {
             Reading::Far(read) => read,
         };
         let read = read.ok_or_else(|| {
-            Error::unsupported("this build reads files of this machine only")
+            Error::unsupported("this build reads local files only")
                 .in_file(typed.path)
-                .hint("the library reads from networks with its feature `remote`")
+                .hint("enable the library's `remote` feature")
         })?;
         let (folder, path) = read(address, typed.remote)?;
         let search = Search { folder, budget: search.budget };

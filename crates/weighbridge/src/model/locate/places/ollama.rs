@@ -63,13 +63,11 @@ impl Layer {
 pub(super) fn locate(name: &str, typed: &Typed<'_>, search: &Search<'_>) -> Result<Vec<Located>> {
     let (typed, stores) = (typed.path, typed.stores());
     let Some(store) = &stores.ollama else {
-        let error = Error::usage("no Ollama store is known").in_file(typed);
-        return Err(
-            error.hint("set OLLAMA_MODELS to the folder that holds `manifests` and `blobs`")
-        );
+        let error = Error::usage("no Ollama store found").in_file(typed);
+        return Err(error.hint("set OLLAMA_MODELS to the directory with `manifests` and `blobs`"));
     };
     let Some(parts) = parse(name) else {
-        let error = Error::usage("this is not a valid Ollama name").in_file(typed);
+        let error = Error::usage("not a valid Ollama name").in_file(typed);
         return Err(error.hint("write ollama:name, ollama:name:tag or ollama:namespace/name:tag"));
     };
     let path = parts.iter().fold(store.join("manifests"), |path, part| path.join(part));
@@ -142,7 +140,7 @@ impl Layers<'_> {
             let kinds: Vec<&str> = self.all.iter().map(|layer| &*layer.media_type).collect();
             let message = format!("its manifest lists no weights, only {}", some_of(&kinds, 6));
             return Err(Error::usage(message)
-                .hint("a cloud model keeps its weights elsewhere; pull a local one"));
+                .hint("cloud models have no local weights; pull a local model"));
         }
         Ok(models)
     }
@@ -158,10 +156,8 @@ impl Layers<'_> {
     /// A layer that is a model by itself. The model proper keeps the name that was typed.
     fn whole_file(&self, layer: &Layer, companion: Option<&'static str>) -> Result<Located> {
         let several = self.all.iter().filter(|layer| layer.kind() == "model").count() > 1;
-        let place = match companion.is_some() || several {
-            true => self.blob(layer)?,
-            false => self.typed.to_owned(),
-        };
+        let place =
+            if companion.is_some() || several { self.blob(layer)? } else { self.typed.to_owned() };
         let mut model = Located::new(place, self.search);
         model.companion = companion;
         match self.add(layer, &mut model)? {
@@ -196,7 +192,7 @@ impl Layers<'_> {
             }
         }
         if model.files.is_empty() {
-            let message = "its manifest lists tensors, but the store holds none of them";
+            let message = "the store has none of the tensors in its manifest";
             return Err(Error::usage(message).hint(PULL_AGAIN));
         }
         model.files.sort();
@@ -224,7 +220,7 @@ impl Layers<'_> {
             None => {
                 let digest = crate::text::shortened(&layer.digest, 80);
                 Err(Error::malformed(format!(
-                    "its manifest names a layer `{digest}`, which is not a SHA-256 digest"
+                    "its manifest names the layer `{digest}`, which is not a SHA-256 digest"
                 )))
             }
         }
@@ -237,7 +233,7 @@ fn absence(blob: &Path, search: &Search<'_>) -> Option<String> {
     }
     let partial = blob.with_extension("").to_string_lossy().into_owned() + "-partial";
     let state = if search.is_there(Path::new(&partial)) {
-        "was not downloaded completely"
+        "is only partly downloaded"
     } else {
         "is missing"
     };
@@ -248,7 +244,7 @@ fn size_mismatch(layer: &Layer, blob: &Path, search: &Search<'_>) -> Option<Find
     let size = search.file_len(blob)?;
     (layer.size != 0 && layer.size != size).then(|| {
         let message = format!(
-            "the blob {} has {size} bytes, the manifest says {}; {PULL_AGAIN}",
+            "the blob {} has {size} bytes, but the manifest says {}; {PULL_AGAIN}",
             shown(blob),
             layer.size
         );
@@ -267,7 +263,7 @@ fn unknown(typed: &Path, store: &Path, manifest: &Path, search: &Search<'_>) -> 
     let error = Error::usage(message).in_file(typed);
     let tags: Vec<String> = manifest.parent().map(names_in).unwrap_or_default();
     if !tags.is_empty() {
-        return error.hint(format!("tags of this model that are here: {}", some_of(&tags, 8)));
+        return error.hint(format!("available tags: {}", some_of(&tags, 8)));
     }
     let wanted = manifest.parent().and_then(Path::file_name).unwrap_or_default();
     let models = manifest.ancestors().nth(2).map(names_in).unwrap_or_default();
@@ -277,13 +273,13 @@ fn unknown(typed: &Path, store: &Path, manifest: &Path, search: &Search<'_>) -> 
     }
     if store != Path::new(SERVICE_STORE) && search.is_folder(Path::new(SERVICE_STORE)) {
         return error.hint(format!(
-            "Ollama's service keeps its models elsewhere: set OLLAMA_MODELS={SERVICE_STORE}"
+            "for the store of the Ollama service, set OLLAMA_MODELS={SERVICE_STORE}"
         ));
     }
-    match models.is_empty() {
-        true => error.hint("`ollama list` shows what is there; OLLAMA_MODELS names another store"),
-        false => error.hint(format!("models that are here: {}", escaped(&some_of(&models, 8)))),
+    if models.is_empty() {
+        return error.hint("run `ollama list`, or set OLLAMA_MODELS to another store");
     }
+    error.hint(format!("available models: {}", escaped(&some_of(&models, 8))))
 }
 
 #[cfg(test)]

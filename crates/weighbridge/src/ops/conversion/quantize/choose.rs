@@ -102,7 +102,7 @@ impl<'a> Quantizing<'a> {
             Self { quantizer, how, translated, original, weights, names, matrix, chosen, ladders };
         found.chosen = found.ask(|request| quantizer.choose(request))?;
         if found.chosen.fates.len() != found.weights.len() {
-            return Err(Error::usage("a quantizer has to decide about every weight"));
+            return Err(Error::usage("the quantizer did not assign a type to every weight"));
         }
         Ok(found)
     }
@@ -173,15 +173,16 @@ impl<'a> Quantizing<'a> {
                 let is_free = matches!(fate, Fate::Encode(_)) && self.asked(name).is_none();
                 let encoders =
                     if is_free { self.quantizer.alternatives(request, at) } else { Vec::new() };
-                match encoders.is_empty() {
-                    true => fixed = fixed.saturating_add(bytes_of(fate, weight, name)),
-                    false => choices.push(Choice { at, weight, name, encoders }),
+                if encoders.is_empty() {
+                    fixed = fixed.saturating_add(bytes_of(fate, weight, name))
+                } else {
+                    choices.push(Choice { at, weight, name, encoders })
                 }
             }
         });
         if choices.is_empty() {
             let name = self.quantizer.name();
-            let message = format!("{name} has one type for all weights, and none to choose");
+            let message = format!("{name} cannot target a size: it stores all weights in one type");
             return Err(Error::usage(message));
         }
         let elements = self.weights.iter().map(Weight::elements).fold(0, u64::saturating_add);
@@ -201,13 +202,13 @@ impl<'a> Quantizing<'a> {
         let count = again.len();
         if self.how.allow_requantize {
             return Ok(Some(format!(
-                "{count} weights were stored in fewer than eight bits and are quantized again: the \
-                 cost below is that of the second time alone"
+                "{count} weights stored in fewer than 8 bits are quantized again; the error below \
+                 covers only the second quantization"
             )));
         }
         let message = format!(
-            "{count} of {} weights are stored in fewer than eight bits already (this one as {}), and \
-             quantizing them again costs quality",
+            "{count} of {} weights are already stored in fewer than 8 bits (this one as {}); \
+             quantizing them again lowers quality",
             self.weights.len(),
             first.variant()
         );
@@ -276,7 +277,7 @@ fn largest_of(weight: &Weight) -> Result<f32> {
     let (mut most, mut values) = (0f32, Vec::new());
     let larger = |most, value: &f32| if value.abs() > most { value.abs() } else { most };
     for some in steps_of(0..rows, STEP / columns.max(1)) {
-        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        let too_large = |_| Error::limit("a row exceeds this machine's address space");
         let count = usize::try_from((some.end - some.start) * columns).map_err(too_large)?;
         values.resize(count, 0f32);
         weight.decode_rows(some, &mut values)?;

@@ -109,8 +109,8 @@ impl Ladders {
         #[allow(clippy::cast_precision_loss)]
         let expected = -10.0 * (error / self.chosen_elements.max(1) as f64).log10();
         format!(
-            "types were chosen by the errors of a sample of every weight ({expected:.1} dB expected \
-             on average): {}",
+            "types chosen by the error on a sample of each weight (expected mean SNR \
+             {expected:.1} dB): {}",
             counts.join(", ")
         )
     }
@@ -121,10 +121,10 @@ fn too_small(goal: Goal, least: u64, elements: u64) -> Error {
     let message = match goal {
         Goal::Bits(bits) => {
             let least = least as f64 * 8.0 / elements.max(1) as f64;
-            format!("{bits} bits a weight are too few: with the smallest types it takes {least:.3}")
+            format!("{bits} bits per weight are too few: the smallest types need {least:.3}")
         }
         Goal::Bytes(bytes) => {
-            format!("{bytes} bytes are too few: with the smallest types it takes {least}")
+            format!("{bytes} bytes are too few: the smallest types need {least} bytes")
         }
     };
     Error::usage(message)
@@ -196,7 +196,7 @@ fn steps(choice: &Choice<'_>) -> Result<Vec<Step>> {
         steps.push(Step { encoder, bytes, error: relative * choice.weight.elements() as f64 });
     }
     if steps.is_empty() {
-        let message = "none of the types fits its rows";
+        let message = "no type fits its row length";
         return Err(Error::unsupported(message).in_tensor(choice.weight.name()));
     }
     Ok(steps)
@@ -238,7 +238,7 @@ fn sample(weight: &Weight) -> Result<(Vec<f32>, [u64; 2])> {
     for place in 0..wanted.div_ceil(each) {
         let start = (outer - each) * place / wanted.div_ceil(each).saturating_sub(1).max(1);
         let rows: Range<u64> = start..(start + each).min(outer);
-        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        let too_large = |_| Error::limit("a row exceeds this machine's address space");
         let count = usize::try_from((rows.end - rows.start) * row).map_err(too_large)?;
         let at = values.len();
         values.resize(at + count, 0f32);

@@ -74,9 +74,9 @@ fn no_such(how: &QuantizeOptions) -> Error {
     {
         return error;
     }
-    let what = format!("there is no type `{}`", escaped(&how.name));
-    let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
-    // A type of another number of bits is no slip of the finger.
+    let what = format!("unknown quantization type `{}`", escaped(&how.name));
+    let all = || format!("known types: {}", names().collect::<Vec<_>>().join(", "));
+    // A type with other digits is a different type, not a typo.
     let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
     let near = names().filter(|name| digits(name) == digits(&how.name));
     Error::usage(what).hint(did_you_mean(&how.name, near).unwrap_or_else(all))
@@ -92,19 +92,18 @@ pub(super) fn held(
         formats_of(quantizer.types(), quantizer.needs_configs()).map(Writer::format).collect();
     let name = quantizer.name();
     let Some(first) = formats.first() else {
-        return Err(Error::unsupported(format!("no format holds weights of type {name}")));
+        return Err(Error::unsupported(format!("no output format can store {name}")));
     };
     let target = target.or_in(first);
     let chosen = target.writer.format();
     if !formats.contains(&chosen) {
-        let message = format!("weights of type {name} cannot be stored in {chosen}");
-        let hint = format!("{} can hold them", formats.join(", "));
+        let message = format!("{chosen} cannot store {name}");
+        let hint = format!("formats that can: {}", formats.join(", "));
         return Err(Error::usage(message).in_file(&options.target).hint(hint));
     }
     if quantizer.needs_configs() && !target.is_folder() {
-        let message =
-            format!("weights of type {name} need a config beside them, which one file has not");
-        let hint = "give a name without an extension, for a directory";
+        let message = format!("{name} needs a config, so the output must be a directory");
+        let hint = "give an output name without an extension";
         return Err(Error::usage(message).in_file(&options.target).hint(hint));
     }
     Ok(target)

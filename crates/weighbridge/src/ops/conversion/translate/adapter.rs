@@ -58,7 +58,7 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     };
     let translation = names::to_gguf(&side, &(0..changed.len()).collect::<Vec<_>>(), None)?;
     if let Some((index, reason)) = translation.left_out.first() {
-        let message = format!("the file of the base model does not have it: {reason}");
+        let message = format!("the base model's GGUF file has no such tensor: {reason}");
         return Err(Error::unsupported(message).in_tensor(&changed[*index].name));
     }
     let mut derived = Vec::new();
@@ -86,11 +86,11 @@ fn refuse_unlike(settings: &Json) -> Result<()> {
         _ if kind != "LORA" => format!("`peft_type` is `{}`", escaped(kind)),
         Some(key) => format!("`{key}` is set"),
         None if is_said("invocation_string") && !is_said("alora_invocation_tokens") => {
-            "`invocation_string` is not given as tokens".to_owned()
+            "`invocation_string` is set without `alora_invocation_tokens`".to_owned()
         }
         None => return Ok(()),
     };
-    let message = format!("{ADAPTER}: {found}, and llama.cpp has no such adapters");
+    let message = format!("{ADAPTER}: {found}, which llama.cpp does not support");
     Err(Error::unsupported(message).remedy(Remedy::KeepNames))
 }
 
@@ -99,11 +99,11 @@ fn base_config(model: &Model, settings: &Json, base: Option<&Path>) -> Result<Js
     let Some(base) = base else {
         let name = settings["base_model_name_or_path"].as_str();
         let name = name.map(|name| format!(" ({})", escaped(name))).unwrap_or_default();
-        let message = format!("an adapter does not say how its base model{name} is built");
+        let message = format!("an adapter needs the config of its base model{name}");
         return Err(Error::unsupported(message).remedy(Remedy::StateBase));
     };
     let text = file_in(model, base, HUGGING_FACE)?
-        .ok_or_else(|| Error::usage(format!("there is no {HUGGING_FACE}")).in_file(base))?;
+        .ok_or_else(|| Error::usage(format!("{HUGGING_FACE} not found")).in_file(base))?;
     config::parse(&text).map_err(|error| error.in_file(&base.join(HUGGING_FACE)))
 }
 
@@ -119,7 +119,7 @@ fn changed(model: &Model) -> Result<Vec<Changed>> {
         let mut halves = ENDS.iter().enumerate();
         let half = halves.find_map(|(half, end)| Some((stem.strip_suffix(end)?, half)));
         let Some((stem, half)) = half else {
-            let message = "it is neither of the two matrices of an adapter";
+            let message = "not a LoRA matrix (lora_A or lora_B)";
             let error = Error::unsupported(message).in_tensor(weight.name());
             return Err(error.remedy(Remedy::KeepNames));
         };
@@ -134,7 +134,7 @@ fn changed(model: &Model) -> Result<Vec<Changed>> {
 
 fn pair((name, halves): (String, [Option<Weight>; 2])) -> Result<Changed> {
     let [Some(a), Some(b)] = halves else {
-        let message = "one of the adapter's two matrices is missing";
+        let message = "one of its two LoRA matrices is missing";
         return Err(Error::malformed(message).in_tensor(&name));
     };
     match (a.shape(), b.shape()) {
@@ -142,7 +142,8 @@ fn pair((name, halves): (String, [Option<Weight>; 2])) -> Result<Changed> {
             Ok(Changed { name, shape: [rows, columns].into_iter().collect(), a, b })
         }
         (first, second) => {
-            let message = format!("matrices of {first:?} and {second:?} have no product");
+            let message =
+                format!("LoRA matrices of shapes {first:?} and {second:?} cannot be multiplied");
             Err(Error::malformed(message).in_tensor(&name))
         }
     }
@@ -156,7 +157,7 @@ fn parts(tensor: names::Tensor, changed: &[Changed]) -> Result<Vec<Derived>> {
         let Changed { a, b, .. } = &changed[index];
         let is_by_rows = view.transposed.is_none() && view.shape.len() == 2;
         if !is_by_rows || view.changes_values() || view.row_len() != a.shape()[1] {
-            let message = "what is changed in this weight cannot be done to an adapter";
+            let message = "the conversion of this weight cannot be applied to a LoRA adapter";
             return Err(Error::unsupported(message).in_tensor(&changed[index].name));
         }
         all_a.push((a.clone(), View::whole(a.shape())));
@@ -176,7 +177,7 @@ fn half(name: String, stacked: Option<u64>, pieces: Vec<(Weight, View)>) -> Resu
     let mut shapes = pieces.iter().map(|(_, view)| view.shape.clone());
     let mut shape = shapes.next().unwrap_or_default();
     if shapes.any(|other| other != shape) {
-        return Err(Error::malformed("experts have adapters of unlike ranks").in_tensor(&name));
+        return Err(Error::malformed("the LoRA ranks of its experts differ").in_tensor(&name));
     }
     if let Some(count) = stacked {
         shape.insert(0, count);
@@ -214,7 +215,7 @@ fn alpha(settings: &Json) -> Result<f32> {
     let mut alpha = number("lora_alpha")?;
     if settings["use_rslora"] == true {
         if settings["rank_pattern"].as_object().is_some_and(|ranks| !ranks.is_empty()) {
-            let message = "`use_rslora` with several ranks has no counterpart in llama.cpp";
+            let message = "llama.cpp does not support `use_rslora` with `rank_pattern`";
             return Err(Error::unsupported(format!("{ADAPTER}: {message}")));
         }
         alpha *= number("r")?.sqrt();
@@ -236,7 +237,9 @@ fn invocation(settings: &Json) -> Result<Option<(String, Value)>> {
     };
     let tokens: Option<Vec<Value>> = tokens.iter().map(token).collect();
     let tokens = tokens.ok_or_else(|| {
-        Error::malformed(format!("{ADAPTER}: `alora_invocation_tokens` are not all tokens"))
+        Error::malformed(format!(
+            "{ADAPTER}: `alora_invocation_tokens` has entries that are not token ids"
+        ))
     })?;
     Ok(Some(("adapter.alora.invocation_tokens".to_owned(), Value::List(tokens))))
 }

@@ -58,7 +58,7 @@ impl Base {
     ) -> Result<(Vec<ExtraFile>, Vec<String>)> {
         let config = self.path.join(HUGGING_FACE);
         let failed = |error: Error| error.in_file(&config);
-        let missing = || failed(Error::usage("is not there"));
+        let missing = || failed(Error::usage("not found"));
         let text = read(&*self.folder, &self.path, HUGGING_FACE)?.ok_or_else(missing)?;
         let json = config::parse(&text).map_err(failed)?;
         let flags = self.check(&json, told).map_err(failed)?;
@@ -85,16 +85,16 @@ impl Base {
     /// the file tells.
     fn check(&self, json: &Json, told: &Told<'_>) -> Result<Vec<(String, Json)>> {
         if json.get("text_config").is_some() {
-            let message =
-                "it describes more than a language model, and the file is no more than that";
+            let message = "it describes a multimodal model, but the GGUF file holds only the \
+                           language model";
             return Err(Error::unsupported(message));
         }
         back::check(json, told, false)?;
         let is_stated = json["tie_word_embeddings"].as_bool();
         let is_tied = is_stated.unwrap_or_else(|| is_tied(&told.architecture()));
         if !is_tied && !told.has("output.weight") {
-            let message = "it says that the output head is not the embedding (tie_word_embeddings), \
-                           but the file has no other";
+            let message = "it sets tie_word_embeddings to false, but the GGUF file has no separate \
+                           output head";
             return Err(Error::malformed(message));
         }
         let mut unsaid = Vec::new();
@@ -102,7 +102,7 @@ impl Base {
             match json.get(&key).and_then(Json::as_bool) {
                 Some(stated) if stated != flag => {
                     let message = format!(
-                        "it says {key} {stated}, but by the tensors of the file it is {flag}"
+                        "it says {key} {stated}, but the tensors of the GGUF file say {flag}"
                     );
                     return Err(Error::malformed(message));
                 }
@@ -136,14 +136,13 @@ impl Base {
         };
         if made.len() != own.len() {
             let message =
-                format!("its tokenizer has {} tokens, that of the file {}", made.len(), own.len());
+                format!("its tokenizer has {} tokens, the GGUF file has {}", made.len(), own.len());
             return Err(Error::malformed(message));
         }
         match made.iter().zip(&own).position(|(a, b)| a != b) {
             None => Ok(()),
             Some(at) => {
-                let message =
-                    format!("token {at} of its tokenizer is another than that of the file");
+                let message = format!("token {at} of its tokenizer differs from the GGUF file");
                 Err(Error::malformed(message))
             }
         }

@@ -107,7 +107,7 @@ fn refuse_unused_base(model: &Model, names: Names, options: &ConvertOptions) -> 
         return Ok(());
     }
     let message =
-        "only an adapter, and a file that becomes a repository, take the config of another";
+        "a base model applies only to an adapter, or to a GGUF file that becomes a repository";
     Err(Error::usage(message).in_file(model.path()))
 }
 
@@ -145,12 +145,12 @@ fn note_of_kept(model: &Model, target: &Target) -> Option<&'static str> {
     }
     match target.writer.holds() {
         Holds::Values => Some(
-            "names, values and metadata are kept as they are: llama.cpp, and what is built on it, \
-             will not load the result as a model",
+            "names, values and metadata are unchanged; llama.cpp and programs built on it will not \
+             load the output as a model",
         ),
         Holds::Texts if target.is_folder() && model.format() == GGUF => Some(
-            "names, values and metadata are kept as they are: Hugging Face's libraries will not load \
-             the result as a model",
+            "names, values and metadata are unchanged; Hugging Face libraries will not load the \
+             output as a model",
         ),
         _ => None,
     }
@@ -162,11 +162,11 @@ fn check_options(model: &Model, names: Names, task: &Task<'_>) -> Result<()> {
     check_formats(model, names, &task.target)?;
     let some_only = !options.select.is_all() || options.skip_unreadable;
     if some_only || !options.casts.is_empty() || !options.renames.is_empty() {
-        let message = "all weights are translated, or none: they cannot be chosen, cast or renamed";
+        let message = "a translated model must be converted whole: weights cannot be selected, cast or renamed";
         return refused(message).map_err(|error| error.remedy(Remedy::KeepNames));
     }
     if matches!(task.values, Values::AsStored) {
-        return refused("what is translated cannot be kept as it is stored");
+        return refused("translated tensors cannot be kept as stored");
     }
     Ok(())
 }
@@ -177,19 +177,17 @@ fn check_formats(model: &Model, names: Names, target: &Target) -> Result<()> {
     let to = target.writer;
     match names {
         Names::Gguf if to.format() != GGUF => {
-            refused("names are translated into gguf only".to_owned())
+            refused("names can be translated only for gguf output".to_owned())
         }
-        Names::Gguf if model.format() == GGUF => {
-            refused("its names are those of that format already".to_owned())
-        }
+        Names::Gguf if model.format() == GGUF => refused("it already has gguf names".to_owned()),
         Names::Hf if model.format() != GGUF => {
-            refused("only gguf files become a repository".to_owned())
+            refused("only gguf files can become a repository".to_owned())
         }
         Names::Hf if !target.is_folder() => {
-            refused("a repository is a directory, and cannot become one file".to_owned())
+            refused("a repository cannot be written to a single file".to_owned())
         }
         Names::Hf if to.holds() != Holds::Texts => {
-            refused(format!("the weights of a repository cannot be {} files", to.format()))
+            refused(format!("a repository cannot store its weights in {} files", to.format()))
         }
         _ => Ok(()),
     }

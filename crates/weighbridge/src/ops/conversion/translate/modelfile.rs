@@ -119,15 +119,16 @@ impl Form {
         let [before_answer, behind_answer] = self.assistant;
         // Where the system has no turn of its own, the question goes on with what it began.
         let is_one_turn = before_system == before_user;
-        let question = match is_one_turn {
-            true => format!(
+        let question = if is_one_turn {
+            format!(
                 "{{{{ if .Prompt }}}}{before_user}{{{{ if .System }}}}{{{{ .System }}}}\
                  {behind_system}{{{{ end }}}}{{{{ .Prompt }}}}{behind_user}{{{{ end }}}}"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "{{{{ if .System }}}}{before_system}{{{{ .System }}}}{behind_system}{{{{ end }}}}\
                  {{{{ if .Prompt }}}}{before_user}{{{{ .Prompt }}}}{behind_user}{{{{ end }}}}"
-            ),
+            )
         };
         format!("{question}{before_answer}{{{{ .Response }}}}{behind_answer}")
     }
@@ -160,9 +161,10 @@ fn sampling<'v>(find: &impl Fn(&str) -> Option<&'v Value>) -> Vec<(&'static str,
 
 /// A value of a Modelfile. What has lines or quotes in it stands between three quotes.
 fn quoted(value: &str) -> String {
-    match value.contains(['\n', '"']) {
-        true => format!("\"\"\"{value}\"\"\""),
-        false => format!("\"{value}\""),
+    if value.contains(['\n', '"']) {
+        format!("\"\"\"{value}\"\"\"")
+    } else {
+        format!("\"{value}\"")
     }
 }
 

@@ -37,7 +37,9 @@ pub(in crate::ops) fn read(
     let path = &home.join(name);
     let Ok(EntryKind::File(bytes)) = folder.kind(path) else { return Ok(None) };
     if bytes > LARGEST {
-        return Err(Error::limit(format!("{name} has {bytes} bytes, more than {LARGEST}")));
+        return Err(Error::limit(format!(
+            "{name} has {bytes} bytes, the limit is {LARGEST} bytes"
+        )));
     }
     let failed = |e| Error::io(e, &format!("cannot read {name}"));
     let input = folder.open(path).map_err(failed)?;

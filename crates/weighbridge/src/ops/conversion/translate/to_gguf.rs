@@ -35,12 +35,14 @@ pub(super) struct Draft {
 /// Translates a model that is named as Hugging Face names it.
 pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     let config = config::find(model.configs(), config::HUGGING_FACE).ok_or_else(|| {
-        let message = "no config.json lies beside the weights, so nobody knows what model it is";
+        let message = "cannot tell the model family: no config.json beside the weights";
         Error::unsupported(message).remedy(Remedy::KeepNames)
     })?;
     if keys::architecture(config).is_none() {
-        let family = config["model_type"].as_str().unwrap_or("no stated family");
-        let message = format!("models of the family `{}` are not translated", escaped(family));
+        let message = match config["model_type"].as_str() {
+            Some(family) => format!("model family `{}` is not supported", escaped(family)),
+            None => "config.json states no model family (model_type)".to_owned(),
+        };
         return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
     }
     let weights: Vec<Weight> = model.weights().collect();
@@ -89,7 +91,7 @@ impl Draft {
         let pooling = match json("modules.json")?.as_ref().and_then(pooling_config) {
             Some(name) => Some(json(&name)?.ok_or_else(|| {
                 let name = escaped(&name);
-                Error::malformed(format!("modules.json names {name}, which is not there"))
+                Error::malformed(format!("modules.json names {name}, which does not exist"))
             })?),
             None => None,
         };
@@ -157,11 +159,12 @@ pub(super) fn card(model: &Model) -> Result<Option<String>> {
 fn rows_of_tokens(derived: &[Derived], tokens: Option<u64>) -> Result<u64> {
     let embedding = derived.iter().find(|tensor| tensor.name == "token_embd.weight");
     let rows = embedding.and_then(|tensor| tensor.shape.first().copied());
-    let missing = || Error::malformed("there is no embedding of tokens: is a file missing?");
+    let missing = || Error::malformed("the token embedding is missing; a shard may be missing");
     let rows = rows.ok_or_else(missing)?;
     match tokens {
         Some(tokens) if tokens > rows => {
-            let message = format!("the tokenizer has {tokens} tokens, the embedding {rows} rows");
+            let message =
+                format!("the tokenizer has {tokens} tokens, but the embedding has {rows} rows");
             Err(Error::malformed(message))
         }
         _ => Ok(rows),
@@ -179,14 +182,14 @@ fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
     let found: std::collections::BTreeSet<u64> = derived.iter().filter_map(layer).collect();
     if let Some(missing) = (0..stated).find(|layer| !found.contains(layer)) {
         let message = format!(
-            "the config states {stated} layers, but there are no weights of layer {missing}: is a \
-             file missing?"
+            "the config states {stated} layers, but layer {missing} has no weights; a shard may be \
+             missing"
         );
         return Err(Error::malformed(message));
     }
     match found.last() {
         Some(last) if *last >= stated => Err(Error::malformed(format!(
-            "the config states {stated} layers, but there are weights of layer {last}"
+            "the config states {stated} layers, but layer {last} has weights"
         ))),
         _ => Ok(()),
     }
@@ -202,7 +205,7 @@ fn check_experts(derived: &[Derived], metadata: &Entries) -> Result<()> {
         None => Ok(()),
         Some(odd) => {
             let found = count(odd);
-            let message = format!("the config states {stated} experts, and there are {found}");
+            let message = format!("the config states {stated} experts, but there are {found}");
             Err(Error::malformed(message).in_tensor(&odd.name))
         }
     }
@@ -218,11 +221,12 @@ fn check_classes(derived: &[Derived], metadata: &Entries) -> Result<()> {
         // Readers take a classifier without names for one of a single class.
         _ => 1,
     };
-    match rows == classes {
-        true => Ok(()),
-        false => Err(Error::malformed(format!(
+    if rows == classes {
+        Ok(())
+    } else {
+        Err(Error::malformed(format!(
             "the config names {classes} classes, but the classifier has {rows} rows"
-        ))),
+        )))
     }
 }
 
@@ -303,7 +307,7 @@ fn tokenizer_entries(
     };
     let kind = keys::tokenizer(config).ok_or_else(|| {
         let family = config["model_type"].as_str().unwrap_or_default();
-        Error::unsupported(format!("tokenizers of the family `{family}` are not translated"))
+        Error::unsupported(format!("the tokenizer of model family `{family}` is not supported"))
             .remedy(Remedy::KeepNames)
     })?;
     tokenizer::entries(&repository, kind, pre)

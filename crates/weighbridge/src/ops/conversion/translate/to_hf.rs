@@ -107,7 +107,7 @@ impl<'m> Metadata<'m> {
 fn factors(weights: &[Weight], name: &str) -> Result<Option<Vec<f32>>> {
     let Some(weight) = weights.iter().find(|weight| weight.name() == name) else { return Ok(None) };
     if weight.elements() > MOST_FACTORS {
-        return Err(Error::malformed("it has more numbers than a head").in_tensor(name));
+        return Err(Error::malformed("it has more values than an attention head").in_tensor(name));
     }
     weight.decode_to_vec::<f32>().map(Some)
 }

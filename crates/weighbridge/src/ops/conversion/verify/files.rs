@@ -84,15 +84,15 @@ fn problem(folder: &dyn Folder, path: &Path, file: &ExtraFile) -> Result<Option<
     let (expected, origin) = match &file.contents {
         Contents::Bytes(bytes) => {
             let made = MemoryFolder::new().with(&file.name, bytes.clone());
-            (made.open(&file.name).map_err(failed)?, "what it should be")
+            (made.open(&file.name).map_err(failed)?, "the expected content")
         }
         Contents::Of(folder, path) => {
             let own = folder.open(path).map_err(|e| failed(e).in_file(path))?;
-            (own, "that of the model")
+            (own, "the model's copy")
         }
     };
     let at = first_difference(&*found, &*expected).map_err(|e| failed(e).in_file(path))?;
-    Ok(at.map(|at| format!("is not {origin}: byte {at} is the first that differs")))
+    Ok(at.map(|at| format!("differs from {origin}, first at byte {at}")))
 }
 
 /// What is wrong with the metadata of an output. That of its first file counts; what only says how it
@@ -108,7 +108,7 @@ pub(super) fn wrong_metadata(output: &Model, expected: &Entries) -> Result<Vec<W
         };
         let problem = match (&found, value.value()) {
             (None, _) => "is missing",
-            (Some(found), Some(value)) if found != value => "is not what it should be",
+            (Some(found), Some(value)) if found != value => "has the wrong value",
             _ => continue,
         };
         wrong.push(WrongFile::new(&name, format!("its metadata `{}` {problem}", escaped(key))));
@@ -116,7 +116,7 @@ pub(super) fn wrong_metadata(output: &Model, expected: &Entries) -> Result<Vec<W
     let is_known = |key: &str| expected.iter().any(|(known, _)| known == key);
     let own = source.catalog().metadata.iter().map(|(key, _)| key);
     for key in own.filter(|key| !key.starts_with("split.") && !is_known(key)) {
-        let problem = format!("its metadata has `{}`, which should not be there", escaped(key));
+        let problem = format!("its metadata has the unexpected key `{}`", escaped(key));
         wrong.push(WrongFile::new(&name, problem));
     }
     Ok(wrong)
@@ -201,13 +201,11 @@ fn index_problem(expected: &Json, found: &[u8]) -> Option<String> {
         }
     }
     if let Some(name) = wrong.keys().find(|name| !right.contains_key(*name)) {
-        return Some(format!("lists {}, which is in none of the files", escaped(name)));
+        return Some(format!("lists {}, which is in no file", escaped(name)));
     }
     let total = |json: &Json| json["metadata"]["total_size"].clone();
     let (right, wrong) = (total(expected), total(&found));
-    (right != wrong).then(|| {
-        format!("says that the tensors have {wrong} bytes (total_size), but they have {right}")
-    })
+    (right != wrong).then(|| format!("says total_size {wrong} bytes, but the tensors have {right}"))
 }
 
 #[cfg(test)]
@@ -229,7 +227,7 @@ mod tests {
             (index(json!({ "a": "1" }), 8), "does not list b, which is in 2"),
             (index(json!({ "a": "2", "b": "2" }), 8), "a is in 2, but it is in 1"),
             (index(json!({ "a": "1", "b": "2", "c": "2" }), 8), "lists c"),
-            (index(json!({ "a": "1", "b": "2" }), 9), "9 bytes (total_size), but they have 8"),
+            (index(json!({ "a": "1", "b": "2" }), 9), "total_size 9 bytes, but the tensors have 8"),
             ("{".to_owned(), "not valid JSON"),
         ] {
             let problem = problem(found).unwrap();

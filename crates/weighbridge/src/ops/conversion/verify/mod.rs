@@ -188,8 +188,8 @@ fn compare(output: &Model, part: &Part, work: &Work, report: &mut VerifyReport) 
         report.mismatched.push(Mismatch {
             name: name.to_owned(),
             first_index: None,
-            expected: "the same in each".to_owned(),
-            found: "in several files with different bytes".to_owned(),
+            expected: "the same bytes in every file".to_owned(),
+            found: "different bytes in several files".to_owned(),
             count: stored.get(name).map_or(0, |(_, info)| info.elements()),
         });
     }
@@ -203,9 +203,10 @@ fn compare(output: &Model, part: &Part, work: &Work, report: &mut VerifyReport) 
         for job in &file.jobs {
             let start = checks.len();
             for tensor in &job.outputs {
-                let found = match is_unnamed {
-                    true => stored.drain().next().map(|(_, found)| found),
-                    false => stored.remove(&*tensor.name),
+                let found = if is_unnamed {
+                    stored.drain().next().map(|(_, found)| found)
+                } else {
+                    stored.remove(&*tensor.name)
                 };
                 checks.push((job, tensor, report.check_header(tensor, job, found)));
             }
@@ -218,9 +219,10 @@ fn compare(output: &Model, part: &Part, work: &Work, report: &mut VerifyReport) 
         before += check_values(&checks, &Pool { done_before: before, ..pool }, report)?;
     }
     for tie in &plan.ties {
-        match stored.contains_key(&*tie.name) || !is_tied(output, &tie.name, &tie.to) {
-            true => report.missing.push(tie.name.clone()),
-            false => report.tied += 1,
+        if stored.contains_key(&*tie.name) || !is_tied(output, &tie.name, &tie.to) {
+            report.missing.push(tie.name.clone())
+        } else {
+            report.tied += 1
         }
     }
     let mut extra: Vec<_> = stored.into_keys().map(str::to_owned).collect();
