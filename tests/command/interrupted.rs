@@ -168,7 +168,7 @@ fn a_source_that_becomes_shorter_is_an_error() {
     let child = stalled(place.path());
     File::options().write(true).open(&source).unwrap().set_len(9 << 20).unwrap();
     let said = complaint(child);
-    assert!(said.contains("in.safetensors") && said.contains("became shorter"), "{said}");
+    assert!(said.contains("in.safetensors") && said.contains("the file shrank"), "{said}");
 }
 
 fn a_source_that_changes_is_an_error() {

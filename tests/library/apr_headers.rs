@@ -160,7 +160,7 @@ fn a_count_the_file_cannot_hold_costs_nothing() {
 #[test]
 fn other_letters_are_other_versions() {
     let error = Model::open_bytes(b"APR9 and more".to_vec(), "x.apr").err().unwrap();
-    assert!(error.to_string().contains("unknown kind"), "{error}");
+    assert!(error.to_string().contains("unknown APR variant"), "{error}");
 }
 
 fn sample(name: &str) -> Model {
@@ -200,7 +200,10 @@ fn dialects_are_noted() {
         ("shard_0_of_2.apr", &["shard 0 of 2"]),
         ("golden_v1.apr", &["LinearRegression, 61 bytes uncompressed"]),
         ("v1_zstd.apr", &["33 bytes zstd (level 3) of 72"]),
-        ("dialect_no_checksum.apr", &["no checksum (it is zero)", "not sorted", "read as Q8_0"]),
+        (
+            "dialect_no_checksum.apr",
+            &["header checksum is zero (not set)", "not sorted", "read as Q8_0"],
+        ),
         ("dialect_ggml_ids.apr", &["read as Q4_0", "read as Q5_K", "no checksum at its end"]),
         (
             "dialect_old_ids.apr",

@@ -194,7 +194,7 @@ fn decoded_weights_follow_the_type_of_the_config() {
     let report = place.dequantized("auto");
     let decoded = &report.decoded_as[0];
     assert_eq!(decoded.dtype, "BF16");
-    assert_eq!(decoded.reason, "as config.json says; the native type is F16");
+    assert_eq!(decoded.reason, "from config.json; the native type is F16");
     assert_eq!(types(&place.model("auto")), ["BF16"]);
     assert_eq!(place.json("auto/config.json")["dtype"], "bfloat16");
     assert!(report.rewritten[0].changed.is_empty());
@@ -302,7 +302,7 @@ fn a_model_that_is_not_quantized_is_not_copied() {
     assert!(!place.at("again").exists());
     let keep = place.options("kept").dtype(OutputType::Keep);
     let error = ops::dequantize(&place.model("in"), &keep).unwrap_err();
-    assert!(error.message().contains("nothing is decoded"), "{error}");
+    assert!(error.message().contains("cannot keep tensors as stored"), "{error}");
 }
 
 /// Everything is replaced, copied to the byte, or left behind for a reason that is said.
@@ -402,7 +402,7 @@ fn a_pipeline_is_dequantized_component_by_component() {
     let verified = ops::verify_pipeline(&outputs, &models, &options).unwrap();
     assert!(!verified.ok && verified.files[0].name == "vae/config.json", "{verified:?}");
     let error = ops::dequantize_pipeline(&models, &ConvertOptions::new(place.at("in/new")));
-    assert!(error.unwrap_err().message().contains("inside the directory of the model"));
+    assert!(error.unwrap_err().message().contains("inside the model's directory"));
     let plain: Vec<Model> = models.into_iter().filter(|m| m.path().ends_with("vae")).collect();
     let error = ops::dequantize_pipeline(&plain, &place.options("none")).unwrap_err();
     assert!(error.message().contains("is not quantized"), "{error}");
@@ -453,7 +453,7 @@ fn every_file_of_an_output_is_verified() {
         (index, None, "is missing"),
         (index, Some(swapped), "but it is in model-00002-of-00005.safetensors"),
         (index, Some(sized), "total_size"),
-        ("config.json", Some(text("config.json").replace("silu", "gelu")), "first that differs"),
+        ("config.json", Some(text("config.json").replace("silu", "gelu")), "first at byte 206"),
         ("config.json", Some(fs::read_to_string(place.at("in/config.json")).unwrap()), "differs"),
         ("tokenizer.json", None, "is missing"),
         ("tokenizer_config.json", Some(text("tokenizer_config.json") + " "), "differs"),

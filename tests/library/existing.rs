@@ -118,7 +118,7 @@ fn an_output_is_not_put_among_the_files_of_its_model() {
         for inside in ["out", "../in/out"] {
             let error =
                 ops::dequantize(&model, &ConvertOptions::new(source.join(inside))).unwrap_err();
-            assert!(error.message().contains("inside the directory of the model"), "{error}");
+            assert!(error.message().contains("inside the model's directory"), "{error}");
             assert_eq!(error.remedies(), [Remedy::AnotherTarget]);
         }
         // Any file but one of weights may belong to the model, whatever it is called.

@@ -93,7 +93,7 @@ fn an_index_does_not_lead_out_of_its_folder() {
         let dir = folder(&[("model.safetensors.index.json", &index), ("model.safetensors", ONE)]);
         says(
             &all(&fails(dir.path())),
-            &["model.safetensors.index.json", name, "outside its folder"],
+            &["model.safetensors.index.json", name, "outside its directory"],
         );
     }
 }
@@ -102,8 +102,8 @@ fn an_index_does_not_lead_out_of_its_folder() {
 fn an_index_of_no_use_is_passed_over() {
     for (index, why) in [
         ("{}", "missing field `weight_map`"),
-        ("oh no", "not a valid index"),
-        (r#"{"weight_map": {"a": "gone.safetensors"}}"#, "none of them is here (gone.safetensors)"),
+        ("oh no", "not a valid shard index"),
+        (r#"{"weight_map": {"a": "gone.safetensors"}}"#, "gone.safetensors"),
     ] {
         let dir = folder(&[("model.safetensors.index.json", index), ("model.safetensors", ONE)]);
         let model = open(dir.path());
@@ -180,7 +180,7 @@ fn one_of_several_sets_is_taken() {
         let dir = folder(content);
         let model = open(dir.path());
         assert_eq!(files(&model), [content[0].0]);
-        says(&model.notes()[0], &["taken: ", content[0].0, &format!("ignored: {left_out}")]);
+        says(&model.notes()[0], &["used: ", content[0].0, &format!("ignored: {left_out}")]);
     }
     let dir = folder(&[
         ("model.safetensors.index.json", INDEX),
@@ -242,7 +242,7 @@ fn a_pipeline_is_one_model_for_each_component() {
         &models[0].notes().join("\n"),
         &[
             "does not name them: vae_1_0/, sd.safetensors",
-            "without a folder: image_encoder",
+            "without a directory: image_encoder",
             "ignored: diffusion_pytorch_model.fp16.safetensors",
         ],
     );
@@ -351,7 +351,7 @@ fn links_that_lead_nowhere() {
         &["model-00002-of-00002.safetensors is missing (broken link)"],
     );
     let error = all(&fails(dir.path().join("model-00002-of-00002.safetensors")));
-    says(&error, &["a link to /gone"]);
+    says(&error, &["its target /gone"]);
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn names_the_ollama_store_cannot_serve() {
     let options = OpenOptions::new().stores(Stores::none().ollama(store.path()));
     let text = |name: &str| all(&options.open(name).err().unwrap());
     says(&text("ollama:bad"), &["ollama:bad: the blob ", &digest(8), "missing", "`ollama pull`"]);
-    says(&text("ollama:tiny:1b"), &["no such model", "that are here: holes, latest"]);
+    says(&text("ollama:tiny:1b"), &["no such model", "available tags: holes, latest"]);
     says(&text("ollama:tony"), &["did you mean tiny?"]);
     says(&text("ollama:cloud"), &["no weights, only application/vnd.ollama.image.license"]);
     says(&text("ollama:../x"), &["not a valid Ollama name"]);

@@ -254,7 +254,7 @@ fn encoders_that_readers_would_misread_are_refused() {
     says(&with_setting("nomic_bert", "prenorm", json!(true)), "`prenorm` true");
     says(&with_setting("nomic_bert", "moe_every_n_layers", json!(2)), "moe_every_n_layers");
     says(&with_setting("nomic_bert", "n_positions", json!(4096)), "context_length");
-    says(&with_setting("xlm-roberta", "pad_token_id", json!(30)), "positions begin at row 31");
+    says(&with_setting("xlm-roberta", "pad_token_id", json!(30)), "positions start at row 31");
     let two = json!({ "0": "no", "1": "yes" });
     says(&with_setting("bert-classes", "id2label", two), "2 classes, but the classifier has 3");
     let pooling = r#"{"pooling_mode_max_tokens": true}"#;
@@ -279,7 +279,7 @@ fn what_would_not_run_is_refused_before_anything_is_written() {
         assert!(error.contains(words), "{error}");
     };
     says(&changed("llama", "config.json", None), "no config.json");
-    says(&with_setting("llama", "num_hidden_layers", json!(40)), "no weights of layer");
+    says(&with_setting("llama", "num_hidden_layers", json!(40)), "layer 2 has no weights");
     let unknown = with_setting("llama", "architectures", json!(["OtherForCausalLM"]));
     let config = fs::read_to_string(unknown.path().join("config.json")).unwrap();
     let config = config.replace("\"llama\"", "\"other\"");
@@ -311,13 +311,13 @@ fn configs_that_contradict_the_weights_are_refused() {
         let error = refused(with_setting(family, key, value).path());
         assert!(error.contains(words), "{error}");
     };
-    let odd = "is not the shape that the config makes it";
+    let odd = "does not match config.json";
     says("deepseek_v3", "v_head_dim", json!(6), odd);
     says("deepseek_v3", "qk_nope_head_dim", json!(5), odd);
     says("deepseek_v3", "num_attention_heads", json!(5), odd);
     says("deepseek_v2", "n_routed_experts", json!(4), "states 4 experts, but there are 3");
     says("glm4_moe", "num_nextn_predict_layers", json!(0), "weights of layer 2");
-    says("glm4_moe", "num_nextn_predict_layers", json!(2), "no weights of layer 3");
+    says("glm4_moe", "num_nextn_predict_layers", json!(2), "layer 3 has no weights");
     says("llama4", "num_local_experts", json!(2), "states 2 experts, but there are 3");
     says("qwen3_5", "linear_num_value_heads", json!(4), odd);
     says("qwen3_5", "linear_num_value_heads", json!(5), odd);

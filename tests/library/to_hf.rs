@@ -227,7 +227,7 @@ fn what_is_not_understood_is_refused_by_name() {
             options.select(Select::new().exclude(move |name| name.contains(part)))
         })
     };
-    says(without("blk.1."), "no tensors of layer 1");
+    says(without("blk.1."), "no tensors for layer 1");
     says(without("blk.0.attn_v"), "`blk.0.attn_v.weight` is missing");
     says(without("ffn_norm"), "`blk.0.ffn_norm.weight` is missing");
     says(without("output_norm"), "`output_norm.weight` is missing");

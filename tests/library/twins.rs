@@ -147,7 +147,7 @@ fn the_file_that_ends_early_is_named() {
             assert_eq!(finding.kind, "truncated");
             assert!(finding.message.starts_with(NAMES[1]), "{}", finding.message);
             assert!(
-                finding.message.contains(&format!("ends at byte {end}")),
+                finding.message.contains(&format!("the file at byte {end}")),
                 "{}",
                 finding.message
             );

@@ -73,7 +73,7 @@ fn a_shard_that_is_no_longer_what_was_written_is_written_again() {
         assert!(contents(&out) == contents(&whole));
         let kept: Vec<bool> = report.files.iter().map(|file| file.kept).collect();
         assert_eq!(kept, [false, true, false, false, false]);
-        let note = "model-00001-of-00005.safetensors of the interrupted run is not what";
+        let note = "model-00001-of-00005.safetensors changed after the interrupted run";
         assert!(report.notes.iter().any(|said| said.starts_with(note)), "{:?}", report.notes);
         std::fs::remove_dir_all(&out).unwrap();
     }

@@ -85,7 +85,7 @@ fn names_that_climb_are_not_written_into_an_archive() {
     let error = ops::convert(&model, &ConvertOptions::new(&target)).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("../up") && text.contains("/root"), "{text}");
-    assert!(text.contains("leads out of the folder"), "{text}");
+    assert!(text.contains("leads outside the extraction folder"), "{text}");
     assert!(error.remedies().contains(&Remedy::Rename), "{error:?}");
     assert!(!target.exists());
     // A rename that makes one climb is refused as well, one that mends them is taken.

@@ -133,7 +133,7 @@ fn a_weight_that_cannot_be_held_is_refused_and_says_how_much_it_needs() {
     let error = convert(&model, &with(48 << 20)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     let told = error.to_string();
-    assert!(told.contains("lies all over its 21233664 stored bytes"), "{told}");
+    assert!(told.contains("buffers 21233664 bytes"), "{told}");
     let hint = error.hint_text().unwrap();
     let needed = hint.split(' ').next().and_then(|word| word.parse::<u64>().ok());
     // What it says is enough.

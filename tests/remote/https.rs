@@ -254,7 +254,7 @@ fn a_broken_body_is_resumed_where_it_broke() {
     assert_eq!(server.sent(), 131_072 + (2 << 20));
     server.fail("/x", Fault::Cut(10), 9);
     let told = text(read(&*file, 1 << 20, 1 << 20).unwrap_err());
-    assert!(told.contains("the connection broke") && told.contains("(after 3 tries)"), "{told}");
+    assert!(told.contains("the connection closed") && told.contains("(after 3 tries)"), "{told}");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn servers_without_ranges() {
     assert_eq!(read(&*file, 0, 1000).unwrap(), small);
     assert_eq!(server.requests().len(), 1);
     let told = refused(&server, "/large.npy");
-    assert!(told.contains("the server sends this file only as a whole"), "{told}");
+    assert!(told.contains("does not support range requests for this file"), "{told}");
     assert!(told.contains("hint: download the file, then open it"), "{told}");
 }
 
@@ -434,10 +434,7 @@ fn own_certificates_are_trusted_when_they_are_named() {
     let file = encrypted(&server, true).unwrap();
     assert!(read(&*file, 0, 300_000).unwrap() == bytes);
     let told = text(encrypted(&server, false).err().unwrap());
-    assert!(
-        told.contains("certificate") && told.contains("nobody whom this machine trusts"),
-        "{told}"
-    );
+    assert!(told.contains("certificate") && told.contains("issuer is not trusted"), "{told}");
     let mut settings = settings();
     settings.ca_file = Some("Cargo.toml".into());
     let error = WebFolder::new("https://localhost/x", &settings).err().unwrap();

@@ -16,7 +16,7 @@ pub mod error;
 pub mod inflate;
 pub mod input;
 pub mod limits;
-mod near;
+pub mod near;
 #[cfg(any(test, feature = "testing"))]
 pub mod noise;
 pub mod number;

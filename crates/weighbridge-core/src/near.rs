@@ -1,6 +1,8 @@
-//! Names that are close to the one that was typed.
+//! Suggestions for mistyped names.
 
-/// How many names are suggested.
+use crate::text::{listed, shortened};
+
+/// Maximum number of suggestions.
 const MOST: usize = 3;
 
 /// The closest few of these names, best first. A name that differs only in letter case or in
@@ -25,13 +27,13 @@ pub fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<Str
     if close.first().is_some_and(|(distance, _)| *distance == 0) {
         close.retain(|(distance, _)| *distance == 0);
     }
-    close.into_iter().take(MOST).map(|(_, name)| crate::text::shortened(name, 100)).collect()
+    close.into_iter().take(MOST).map(|(_, name)| shortened(name, 100)).collect()
 }
 
 /// `did you mean A or B?`, if some of these names are close.
 pub fn did_you_mean<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let close = closest(typed, names);
-    (!close.is_empty()).then(|| format!("did you mean {}?", crate::text::listed(&close, "or")))
+    (!close.is_empty()).then(|| format!("did you mean {}?", listed(&close, "or")))
 }
 
 /// Letters and digits alone.

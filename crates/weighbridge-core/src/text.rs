@@ -6,8 +6,6 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-pub use crate::near::{closest, did_you_mean};
-
 /// The text itself when it is harmless, otherwise a copy with the rest spelled out.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_harmless) {

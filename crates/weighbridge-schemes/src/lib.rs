@@ -11,8 +11,8 @@
 
 // The ground, under its own names.
 use weighbridge_core::{
-    blocks, bounds, catalog, change, compare, config, dtype, error, number, shape, simd, source,
-    text, view,
+    blocks, bounds, catalog, change, compare, config, dtype, error, near, number, shape, simd,
+    source, text, view,
 };
 
 // Its macros serve the modules after it.

@@ -14,7 +14,7 @@ macro_rules! rooms {
 
 rooms!(
     blocks config containers cursor dtype inflate input limits number output pipeline schemes
-    simd source stop text
+    near simd source stop text
 );
 
 pub use crate::model::{PLACES, Place};

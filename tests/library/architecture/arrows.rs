@@ -65,7 +65,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &["cursor", "simd", "unpack"],
             &["catalog", "config", "input", "number", "output"],
             &["dtype", "limits", "stop"],
-            &["blocks", "error", "view"],
+            &["blocks", "error", "near", "view"],
             &["change", "crc", "noise", "shape", "sys", "text"],
         ],
     ),

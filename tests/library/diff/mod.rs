@@ -386,7 +386,10 @@ fn rows_that_were_not_permuted_are_named() {
     for found in report.tensors.iter().filter(|found| found.status == Status::Changed) {
         assert!(found.name_b.contains("attn_q") || found.name_b.contains("attn_k"), "{found:?}");
         let change = found.change.as_deref().unwrap();
-        assert!(change.contains("the same without the permutation of heads"), "{change}");
+        assert!(
+            change.contains("equal once the converter's permutation of heads is undone"),
+            "{change}"
+        );
     }
 }
 

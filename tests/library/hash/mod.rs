@@ -255,7 +255,7 @@ fn what_cannot_be_decoded_has_a_hash_as_it_is_stored_and_is_refused_by_name_othe
     // Bytes of an unknown length cannot be read at all.
     let model = Model::open(root().join("tests/files/gguf/unknown-type.gguf")).unwrap();
     let message = ops::hash(&model, &stored()).unwrap_err().to_string();
-    assert!(message.contains("tensor `unknown`: type 9999"), "{message}");
+    assert!(message.contains("tensor `unknown`: unsupported type 9999"), "{message}");
 }
 
 #[test]

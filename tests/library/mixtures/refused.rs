@@ -54,7 +54,7 @@ fn few_bits_are_quantized_again_only_if_that_is_wanted() {
     let [four, eight] = ["a.gguf", "b.gguf"].map(|name| Model::open(small(name)).unwrap());
     let to = ConvertOptions::new(small("c.gguf")).force(true);
     let error = ops::quantize(&four, &to, &how("Q5_0")).unwrap_err();
-    assert!(error.to_string().contains("fewer than eight bits"), "{error}");
+    assert!(error.to_string().contains("fewer than 8 bits"), "{error}");
     ops::quantize(&four, &to, &how("Q5_0").allow_requantize(true)).unwrap();
     ops::quantize(&eight, &to, &how("Q5_0")).unwrap();
     // What has the type already is copied.

@@ -5,7 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 
-use weighbridge::internals::text::{closest, escaped, listed};
+use weighbridge::internals::near::closest;
+use weighbridge::internals::text::{escaped, listed};
 use weighbridge::{Error, OpenOptions};
 
 /// The default command.

@@ -44,8 +44,8 @@ every problem and error.
 Sizes are in KiB, MiB and GiB: 1024 bytes, 1024 KiB, 1024 MiB.";
 
 const USAGE: &str = "\
-weigh MODEL [OPTIONS]        (short for weigh inspect MODEL)
-       weigh COMMAND [OPTIONS] ..   (-h lists common options, --help all)";
+weigh MODEL [OPTIONS]    (short for weigh inspect)
+       weigh COMMAND [OPTIONS]  (-h: common, --help: all)";
 
 const EXAMPLES: &str = "\
 Examples:

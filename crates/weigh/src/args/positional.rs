@@ -6,7 +6,8 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use weighbridge::Error;
-use weighbridge::internals::text::{closest, escaped};
+use weighbridge::internals::near::closest;
+use weighbridge::internals::text::escaped;
 use weighbridge::ops::{QuantizeOptions, quantizers};
 
 use crate::commands::quoted;
@@ -135,7 +136,7 @@ fn type_of(word: &OsStr) -> Option<String> {
     }
 }
 
-/// A GGUF file beside a model, called after it and its type.
+/// The output path next to a model, named after the model and the type.
 fn beside(model: &Path, to_type: &str) -> Option<OsString> {
     let name = if model.is_dir() { model.file_name()? } else { model.file_stem()? };
     let name = format!("{}-{to_type}.gguf", name.to_str()?);

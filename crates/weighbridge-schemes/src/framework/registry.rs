@@ -9,7 +9,8 @@ use crate::framework::{
     CodedWeight, ConfigFile, Configs, Encoder, Evidence, PackedWeight, Quantizer, Roster, Scheme,
     SchemeChoice, TargetLayout, ToLayOut, Traces,
 };
-use crate::text::{did_you_mean, escaped};
+use crate::near::did_you_mean;
+use crate::text::escaped;
 
 /// What tensors that no scheme bids for are called in reports.
 pub const PLAIN: &str = "plain";

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::{Model, Weight};
 use crate::error::{Error, Remedy, Result};
-use crate::text::{closest, shortened};
+use crate::near::closest;
+use crate::text::shortened;
 
 /// How many names are listed.
 const MOST: usize = 10;

@@ -99,6 +99,6 @@ mod tests {
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1000).unwrap();
         let message = weight.decode_into(&mut out).unwrap_err().to_string();
         std::fs::remove_file(&path).unwrap();
-        assert!(message.contains("became shorter"), "{message}");
+        assert!(message.contains("the file shrank"), "{message}");
     }
 }

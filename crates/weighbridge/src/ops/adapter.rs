@@ -3,10 +3,21 @@
 
 use serde_json::Value as Json;
 
-use super::inspect::AdapterReport;
 use crate::catalog::Value;
 use crate::config::{self, ADAPTER};
 use crate::model::Model;
+use crate::ops::reports::reports;
+
+reports! {
+    /// A LoRA or another adapter: small matrices that change a base model.
+    pub struct AdapterReport {
+        pub kind: String,
+        pub rank: Option<u64>,
+        pub alpha: Option<f64>,
+        pub target_modules: Vec<String>,
+        pub base_model: Option<String>,
+    }
+}
 
 /// What the names of the first of an adapter's two matrices end with, in PEFT and in GGUF.
 const FIRST_MATRIX: [&str; 2] = [".lora_A.weight", ".lora_a"];

@@ -10,8 +10,9 @@ use crate::catalog::{Finding, TensorInfo, Value, element_count};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
+use crate::ops::adapter::{self, AdapterReport};
+use crate::ops::identity;
 use crate::ops::reports::reports;
-use crate::ops::{adapter, identity};
 use crate::pipeline::{OutputType, is_short, kept_names};
 use crate::source::Source;
 
@@ -69,15 +70,6 @@ reports! {
         pub metadata_types: BTreeMap<String, String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub tensors: Option<Vec<TensorReport>>,
-    }
-
-    /// An adapter (LoRA and the like): small matrices that change a base model.
-    pub struct AdapterReport {
-        pub kind: String,
-        pub rank: Option<u64>,
-        pub alpha: Option<f64>,
-        pub target_modules: Vec<String>,
-        pub base_model: Option<String>,
     }
 
     /// One file of a model.

@@ -17,6 +17,7 @@ mod stats;
 mod work;
 
 pub use crate::pipeline::OutputType;
+pub use adapter::AdapterReport;
 #[cfg(feature = "families")]
 pub use conversion::{
     ChangedKey, Conversion, ConversionReport, ConvertOptions, ConvertReport, CostReport, DecodedAs,
@@ -32,8 +33,8 @@ pub use diff::{
 };
 pub use hash::{HashOptions, HashReport, HashedPart, HashedWeight, hash};
 pub use inspect::{
-    AdapterReport, DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report,
-    SchemeReport, TensorReport, inspect,
+    DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport,
+    TensorReport, inspect,
 };
 pub use read::{ReadInto, read};
 pub use refusals::refuse_unreadable;

@@ -9,9 +9,9 @@ use crate::containers::{WRITERS, usual_writer, writer};
 use crate::error::{Error, Remedy, Result};
 use crate::input::EntryKind;
 use crate::model::Model;
+use crate::near::did_you_mean;
 use crate::output::{refuse_existing, refuse_foreign};
 use crate::sys::{self, SpecialFile, is_same_file};
-use crate::text::did_you_mean;
 
 use super::store_address::{StoreAddress, refuse_own_address};
 

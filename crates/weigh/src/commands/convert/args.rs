@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use regex::Regex;
 use weighbridge::catalog::Value;
-use weighbridge::internals::text::did_you_mean;
+use weighbridge::internals::near::did_you_mean;
 use weighbridge::ops::{ConvertOptions, Names, OutputType};
 use weighbridge::{DType, Model, Weight};
 

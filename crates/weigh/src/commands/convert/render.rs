@@ -139,12 +139,12 @@ fn listed(page: &Page, names: &[String]) -> String {
     format!("{}{more}", some.join(", "))
 }
 
-/// Lists the settings that the GGUF file does not store, so that the loader's defaults apply.
+/// Lists the settings that the output does not store, so that the loader's defaults apply.
 fn not_carried(out: &mut dyn Write, page: &Page, keys: &[String]) -> io::Result<()> {
     if keys.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n  {LABEL}not stored in the GGUF file; the loader's defaults apply{LABEL:#}")?;
+    writeln!(out, "\n  {LABEL}not stored in the file; the loader's defaults apply{LABEL:#}")?;
     write!(out, "    ")?;
     wrapped(out, page.width, 4, 4, &listed(page, keys))
 }

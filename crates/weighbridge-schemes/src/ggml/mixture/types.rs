@@ -3,7 +3,8 @@
 use crate::blocks::Block;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::text::{did_you_mean, escaped};
+use crate::near::did_you_mean;
+use crate::text::escaped;
 
 /// Every type that a weight can be given.
 pub(super) const TYPES: [&str; 27] = [

@@ -15,7 +15,7 @@ use super::resolvers::{Resolver, Typed};
 use super::search::Search;
 use super::{Located, path, shown, some_of};
 use crate::error::{Error, ErrorKind, Result};
-use crate::text::closest;
+use crate::near::closest;
 
 const PREFIX: &str = "models--";
 

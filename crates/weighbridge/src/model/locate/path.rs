@@ -9,7 +9,7 @@ use super::search::Search;
 use super::{Located, directory, file, shown};
 use crate::error::Result;
 use crate::input::{EntryKind, error_of};
-use crate::text::closest;
+use crate::near::closest;
 
 /// A file, an index or a directory.
 pub(super) struct AnyPath;

@@ -12,13 +12,14 @@ use crate::containers::writing::Writer;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Model, Scratch, Weight};
+use crate::near::did_you_mean;
 use crate::ops::refusals::{Obstacle, refusal, refuse_problems};
 use crate::pipeline::{Target, formats_of};
 use crate::schemes::{
     Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, SCHEMES, Taker,
     TargetLayout, ToLayOut, Unfit,
 };
-use crate::text::{did_you_mean, escaped};
+use crate::text::escaped;
 
 /// The names of the layouts that codes can be moved into.
 pub fn layouts() -> impl Iterator<Item = &'static str> {

@@ -104,7 +104,7 @@ mod tests {
             (b"PK\x03\x04", "x.zip", "zip archive"),
             (b"import torch\n", "model.py", "Python"),
             (b"{\"a\": 1}", "config.json", "a JSON document"),
-            (b"{\"weight_map\": {}}", "index.json", "an index of weight files"),
+            (b"{\"weight_map\": {}}", "index.json", "a shard index"),
             (
                 b"\x02\0\0\0\x13\0\0\0blk.0.attn_q.weight\x01\0\0\0",
                 "imatrix.dat",

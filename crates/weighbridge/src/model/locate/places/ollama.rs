@@ -21,7 +21,8 @@ use crate::error::{Error, Result};
 use crate::model::locate::resolvers::Typed;
 use crate::model::locate::search::Search;
 use crate::model::locate::{Located, configs, keep_a_model, shown, some_of};
-use crate::text::{closest, escaped};
+use crate::near::closest;
+use crate::text::escaped;
 
 const MEDIA: &str = "application/vnd.ollama.image.";
 

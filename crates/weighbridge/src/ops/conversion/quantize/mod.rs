@@ -4,10 +4,11 @@ use super::options::ConvertOptions;
 use super::quantize_options::{Goal, QuantizeOptions};
 use crate::containers::writing::Writer;
 use crate::error::{Error, Result};
+use crate::near::did_you_mean;
 use crate::ops::inspect::bits_per_weight;
 use crate::pipeline::{Job, Plan, Target, formats_of};
 use crate::schemes::{Quantizer, SCHEMES};
-use crate::text::{did_you_mean, escaped};
+use crate::text::escaped;
 
 mod choose;
 mod for_size;
@@ -44,17 +45,17 @@ pub(super) fn lower(goal: Goal, aim: Goal, plan: &Plan) -> Option<Goal> {
     }
 }
 
-/// The quantizer that is asked for. Of two that are called the same but for their letters, the one
-/// that the output's format can hold, or else the one that is called exactly so. Where none of them
-/// fits the format, ggml's type of that name is meant.
+/// Finds a quantizer by name. Names may differ in case only, or be extended by a layout
+/// (`NAME-LAYOUT`): the first one that the output's format can store wins, else the exact name.
 pub(super) fn found(how: &QuantizeOptions, target: &Target) -> Result<&'static dyn Quantizer> {
     let layout = how.wishes.layout.as_deref();
     let called = layout.map_or_else(|| how.name.clone(), |layout| format!("{}-{layout}", how.name));
     let is_called = |of: &&dyn Quantizer| of.name().eq_ignore_ascii_case(&called);
     let mut all: Vec<_> = SCHEMES.quantizers().filter(is_called).collect();
     if !all.is_empty() && layout.is_none() {
-        let in_ggml = format!("{called}-ggml");
-        all.extend(SCHEMES.quantizers().filter(|of| of.name().eq_ignore_ascii_case(&in_ggml)));
+        let start = format!("{called}-").to_lowercase();
+        let has_layout = |of: &&dyn Quantizer| of.name().to_lowercase().starts_with(&start);
+        all.extend(SCHEMES.quantizers().filter(has_layout));
     }
     let says_format = target.is_stated || !target.is_folder();
     let is_held = |of: &&&dyn Quantizer| {
