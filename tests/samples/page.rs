@@ -49,15 +49,17 @@ const PAGE: &str = "docs/schemes.md";
 const HEAD: &str = "\
 # Schemes
 
-What is decoded, and against what that is held. Every row is a scheme and variant that occurs in a sample, with the library whose values it was compared with. Samples are
-written by the scheme's own library, or, where it cannot write on a CPU, laid out as its loader reads them; the second table says which. `BLESS=1 cargo test -p weighbridge
---test samples` writes this page from the samples and checks each of them.
+Each row is a decoded scheme and variant that occurs in a test sample, with the library whose values it was compared with.
 
-- **native**: the library's own type; every weight is bit-identical in it, whole and in pieces.
-- **f32**: *exact* is bit-identical to the library run with widened scales. *formula* means that it cannot be run so: f32 is the same formula without the
-  roundings to 16 bits, and the other 16-bit type is that value rounded once.
+Most samples are written by the scheme's own library. Where it cannot write on a CPU, the sample has the layout that its loader reads. [Who wrote the samples](#who-wrote-the-samples) names the writer of each.
 
-GGUF's block types are held to ggml's own values by `tests/library/ggml.rs`. Schemes that are recognised but not decoded are listed at the end.
+- **native**: the library's own dtype. In this dtype every weight is bit-identical, decoded whole or in pieces.
+- **f32**, *exact*: bit-identical to the library run with widened scales.
+- **f32**, *formula*: the library cannot be run with widened scales. f32 uses the same formula without the roundings to 16 bits. The other 16-bit dtype is that value, rounded once.
+
+`tests/library/ggml.rs` compares GGUF's block types with ggml's own values. [Recognised, not decoded](#recognised-not-decoded) lists the schemes that are rejected by name.
+
+`BLESS=1 cargo test -p weighbridge --test samples` writes this page from the samples and checks each of them.
 
 ";
 
@@ -103,7 +105,7 @@ fn rows(fixture: &Fixture) -> weighbridge::Result<Vec<Row>> {
 fn page(table: &Table) -> String {
     let mut page = HEAD.to_owned();
     page.push_str(
-        "| scheme | variant | native | f32 | source | samples |\n|---|---|---|---|---|---|\n",
+        "| scheme | variant | native | f32 | compared with | samples |\n|---|---|---|---|---|---|\n",
     );
     let joined = |texts: BTreeSet<String>| texts.into_iter().collect::<Vec<_>>().join("; ");
     for ((scheme, variant), checked) in table {
@@ -120,7 +122,7 @@ fn page(table: &Table) -> String {
         writeln!(page, "| {name} | {} |", oracle(name, "writer")).unwrap();
     }
     page.push_str(
-        "\n## Recognised, not decoded\n\n| variant | what it is | instead |\n|---|---|---|\n",
+        "\n## Recognised, not decoded\n\n| variant | description | instead |\n|---|---|---|\n",
     );
     let mut seen = BTreeSet::new();
     for (name, title, instead) in known::kinds(SCHEMES) {
