@@ -126,8 +126,10 @@ fn what_is_compressed_is_named() {
         let bytes = [&b"APR\0"[..], &[method], &[200, 0, 0, 0], data, &[1; 80]].concat();
         Model::open_bytes(bytes, "x.apr").err().unwrap().to_string()
     };
-    assert!(whole(1, &[200, 0, 0, 0]).contains("compressed as a whole with LZ4"));
-    assert!(whole(2, &[0x28, 0xb5, 0x2f, 0xfd]).contains("compressed as a whole with zstd"));
+    assert!(whole(1, &[200, 0, 0, 0]).contains("whole APR1 file is compressed with LZ4"));
+    assert!(
+        whole(2, &[0x28, 0xb5, 0x2f, 0xfd]).contains("whole APR1 file is compressed with zstd")
+    );
     for (flag, name) in [(1, "LZ4"), (2, "zstd")] {
         let file = File { flags: flag, metadata: "\u{1}\u{2}\u{3}", ..File::default() };
         let error = file.open().err().unwrap();
@@ -204,7 +206,7 @@ fn dialects_are_noted() {
             "dialect_no_checksum.apr",
             &["header checksum is zero (not set)", "not sorted", "read as Q8_0"],
         ),
-        ("dialect_ggml_ids.apr", &["read as Q4_0", "read as Q5_K", "no checksum at its end"]),
+        ("dialect_ggml_ids.apr", &["read as Q4_0", "read as Q5_K", "no trailing checksum"]),
         (
             "dialect_old_ids.apr",
             &["2 is read as BF16", "8 is read as APR_Q4", "9 is read as APR_Q8"],

@@ -243,7 +243,7 @@ fn a_damaged_pickle_is_listed_and_its_values_are_refused() {
 #[test]
 fn sums_that_were_not_computed_are_said() {
     let model = Model::open_bytes(sample("pth/crc_not_computed.pth"), "a.pth").unwrap();
-    assert!(model.notes().iter().any(|note| note.contains("10 of 10 archive members carry no")));
+    assert!(model.notes().iter().any(|note| note.contains("10 of 10 archive members have no")));
     for weight in model.weights() {
         weight.read_to_vec(weight.native().unwrap()).unwrap();
     }

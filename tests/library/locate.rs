@@ -117,7 +117,7 @@ fn an_index_of_no_use_is_passed_over() {
         folder(&[("m.safetensors.index.json", r#"{"weight_map": {"a": "gone.safetensors"}}"#)]);
     says(
         &all(&fails(dir.path().join("m.safetensors.index.json"))),
-        &["none of the 1 files", "gone.safetensors"],
+        &["all its shards are missing (1)", "gone.safetensors"],
     );
 }
 
@@ -191,7 +191,7 @@ fn one_of_several_sets_is_taken() {
     ]);
     let model = open(dir.path());
     assert_eq!((model.sources().len(), kinds(&model)), (3, vec![]));
-    says(&model.notes()[0], &["taken: model.safetensors.index.json; ignored: model.safetensors"]);
+    says(&model.notes()[0], &["used: model.safetensors.index.json; ignored: model.safetensors"]);
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn deepseek_keys_and_values_are_told_apart() {
     let (hf, gguf, found) = both_ways("deepseek3");
     for (which, index, words) in &found.explained {
         let is_last = hf.shapes[*index].0.starts_with("model.layers.2.");
-        assert!(*which == Which::A && is_last && words.contains("further tokens"));
+        assert!(*which == Which::A && is_last && words.contains("multi-token prediction"));
     }
     assert!(found.explained.len() > 20);
     // Heads that are exchanged, and the same without a transposition.

@@ -258,8 +258,11 @@ fn encoders_that_readers_would_misread_are_refused() {
     let two = json!({ "0": "no", "1": "yes" });
     says(&with_setting("bert-classes", "id2label", two), "2 classes, but the classifier has 3");
     let pooling = r#"{"pooling_mode_max_tokens": true}"#;
-    says(&changed("bert", "1_Pooling/config.json", Some(pooling)), "cannot be pooling_type");
-    says(&changed("bert", "1_Pooling/config.json", None), "1_Pooling/config.json, which is not");
+    says(
+        &changed("bert", "1_Pooling/config.json", Some(pooling)),
+        "invalid value for pooling_type",
+    );
+    says(&changed("bert", "1_Pooling/config.json", None), "1_Pooling/config.json, which does not exist");
     says(&changed("bert-classes", "tokenizer.json", Some(r#"{"model":{"type":"BPE"}}"#)), "`BPE`");
 }
 
@@ -316,13 +319,13 @@ fn configs_that_contradict_the_weights_are_refused() {
     says("deepseek_v3", "qk_nope_head_dim", json!(5), odd);
     says("deepseek_v3", "num_attention_heads", json!(5), odd);
     says("deepseek_v2", "n_routed_experts", json!(4), "states 4 experts, but there are 3");
-    says("glm4_moe", "num_nextn_predict_layers", json!(0), "weights of layer 2");
+    says("glm4_moe", "num_nextn_predict_layers", json!(0), "layer 2 has weights");
     says("glm4_moe", "num_nextn_predict_layers", json!(2), "layer 3 has no weights");
     says("llama4", "num_local_experts", json!(2), "states 2 experts, but there are 3");
     says("qwen3_5", "linear_num_value_heads", json!(4), odd);
     says("qwen3_5", "linear_num_value_heads", json!(5), odd);
     says("qwen3_5", "linear_key_head_dim", json!(8), odd);
-    says("qwen3_5", "mtp_num_hidden_layers", json!(0), "weights of layer 2");
+    says("qwen3_5", "mtp_num_hidden_layers", json!(0), "layer 2 has weights");
     says("qwen3_5", "layer_types", json!(["linear_attention"]), "recurrent_layers");
     says("olmo3", "layer_types", json!("all"), "sliding_window_pattern");
 }

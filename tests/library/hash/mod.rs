@@ -264,7 +264,7 @@ fn notes_say_what_a_hash_leaves_open() {
     let model = Model::open_bytes(file, "t").unwrap();
     let notes = |options: &HashOptions| ops::hash(&model, options).unwrap().notes;
     assert!(notes(&stored()).is_empty());
-    assert!(notes(&values())[0].starts_with("2 weights are stored in types that f32 does not"));
+    assert!(notes(&values())[0].starts_with("2 weights are stored in types wider than f32"));
     let some = weighbridge::Select::new().include(|name| name == "t");
     assert_eq!(notes(&stored().select(some)), ["1 of 2 weights are selected and hashed"]);
 }

@@ -77,7 +77,10 @@ fn folded_factors_are_found_and_named() {
 }
 
 fn is_rescaled(tensor: &DiffTensor) -> bool {
-    tensor.change.as_deref().is_some_and(|change| change.contains("columns are rescaled"))
+    tensor
+        .change
+        .as_deref()
+        .is_some_and(|change| change.contains("column is rescaled by its own factor"))
         && tensor.outside_rows == Some(tensor.shape_a[0])
 }
 

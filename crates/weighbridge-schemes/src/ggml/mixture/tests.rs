@@ -161,7 +161,7 @@ fn asked_types_come_first_and_pure_means_one_type() {
     assert_eq!(types[1], ("output.weight".to_owned(), "BF16"));
     tried.asked = vec![("attn_q", "Q4_K_M")];
     let error = tried.choose("Q4_K").err().unwrap();
-    assert!(error.message().contains("`Q4_K_M`") && error.hint_text().unwrap().contains("Q4_K,"));
+    assert!(error.message().contains("`Q4_K_M`") && error.hint_text().unwrap().contains("did you mean Q4_K"));
 }
 
 #[test]

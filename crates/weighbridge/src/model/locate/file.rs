@@ -77,7 +77,7 @@ fn no_files(path: &Path, missing: &[String]) -> Error {
     let message = match missing.len() {
         0 => format!("{} is a shard index that names no files", shown_name(path)),
         count => format!(
-            "this is an index of {count} shards, none of which exists: {}",
+            "this is a shard index, and all its shards are missing ({count}): {}",
             some_of(missing, 5)
         ),
     };

@@ -108,7 +108,7 @@ mod tests {
             (
                 b"\x02\0\0\0\x13\0\0\0blk.0.attn_q.weight\x01\0\0\0",
                 "imatrix.dat",
-                "an importance matrix for quantizing (the older format of llama-imatrix)",
+                "an importance matrix for quantization (legacy llama-imatrix format)",
             ),
             (
                 b"\x01\x02\x03\xff",
