@@ -13,7 +13,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
         .into_iter()
         .chain(error.remedies().iter().filter_map(|&one| about(one, error)))
         .collect();
-    (!words.is_empty()).then(|| words.join("; "))
+    (!words.is_empty()).then(|| words.join("; ").replace("?; ", "? "))
 }
 
 /// The text of a remedy, with the path of the model filled in.

@@ -114,15 +114,14 @@ pub(crate) fn help_width() -> usize {
 pub(crate) fn fitted(command: clap::Command, width: usize) -> clap::Command {
     /// The indent of long help texts in clap.
     const INDENT: usize = 10;
-    command.mut_subcommand("quantize", |verb| {
-        verb.mut_arg("to_type", |arg| match arg.get_long_help() {
-            Some(help) => {
-                let help = help.to_string();
-                arg.long_help(hanging(&help, width.saturating_sub(INDENT)))
-            }
-            None => arg,
-        })
-    })
+    let fit = |arg: Arg| match arg.get_long_help() {
+        Some(help) => {
+            let help = help.to_string();
+            arg.long_help(hanging(&help, width.saturating_sub(INDENT)))
+        }
+        None => arg,
+    };
+    command.mut_subcommands(|verb| verb.mut_args(fit))
 }
 
 /// Wraps the lines of a list, `  NAME   description`, so that descriptions keep their column.

@@ -32,7 +32,7 @@ pub(super) fn architecture(model: &Model) -> Option<String> {
 pub(super) fn purpose(model: &Model) -> Option<String> {
     let kind = first_text(model, &["general.type"])?;
     (kind == "imatrix").then(|| {
-        "this is an importance matrix for quantizing, as llama-imatrix writes it, and not a model"
+        "this is an importance matrix from llama-imatrix, not a model"
             .to_owned()
     })
 }
