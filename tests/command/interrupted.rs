@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use libtest_mimic::Trial;
 
-use crate::trials;
+use crate::{program, trials};
 
 pub fn trials() -> Vec<Trial> {
     trials![
@@ -67,7 +67,7 @@ fn model(path: &Path) {
 }
 
 fn weigh(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    let mut command = Command::new(program());
     command.current_dir(folder).args(args).stdin(Stdio::null());
     command
 }
@@ -245,7 +245,7 @@ fn more_shards_than_open_files_are_read() {
         let name = format!("split/model-{shard:05}-of-00150.safetensors");
         fs::write(place.path().join(name), file).unwrap();
     }
-    let weigh = env!("CARGO_BIN_EXE_weigh");
+    let weigh = program().display();
     for command in ["inspect split", "convert split -o whole.safetensors --verify"] {
         let limited = format!("ulimit -n 128 && {weigh} {command} -q");
         let output =

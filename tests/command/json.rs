@@ -11,7 +11,7 @@ use libtest_mimic::Trial;
 
 use weighbridge::internals::containers::CONTAINERS;
 
-use crate::{root, schema, trials};
+use crate::{program, root, schema, trials};
 
 pub fn trials() -> Vec<Trial> {
     let mut all = trials![
@@ -39,7 +39,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn inspect(models: &[PathBuf], flags: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    let mut command = Command::new(program());
     command.args(["inspect", "--json"]).args(flags).args(models);
     described("inspect", command.output().unwrap())
 }
@@ -140,7 +140,7 @@ fn answer(arguments: &[&str]) -> (Option<i32>, Json) {
 }
 
 fn weigh(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    let mut command = Command::new(program());
     command.args(arguments).current_dir(root()).output().unwrap()
 }
 
@@ -286,7 +286,7 @@ fn short_arrays_are_shown_and_long_ones_summed_up() {
 
 /// What `weigh diff --json` prints, and its exit code.
 fn diff(a: &Path, b: &Path, flags: &[&str]) -> (Option<i32>, Json) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    let mut command = Command::new(program());
     let output = command.args(["diff", "--json"]).args(flags).args([a, b]).output().unwrap();
     let output = described("diff", output);
     (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
@@ -354,7 +354,7 @@ fn convert_reports_what_it_did_and_a_dry_run_what_it_would_do() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out.safetensors");
     let convert = |flags: &[&str]| -> Json {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+        let mut command = Command::new(program());
         command.args(["convert", "--json"]).args(flags).arg("-o").arg(&target);
         let output = command.arg(root().join("samples/tiny-llama-gptq")).output().unwrap();
         assert_eq!(output.status.code(), Some(0));

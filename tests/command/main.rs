@@ -24,6 +24,7 @@ mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use libtest_mimic::Arguments;
 
@@ -45,9 +46,26 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
+/// The command, in a folder where it is called as users call it.
+fn program() -> &'static Path {
+    static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+        let built = Path::new(env!("CARGO_BIN_EXE_weigh-tested"));
+        let folder = built.with_file_name("tested");
+        let program = folder.join("weigh").with_extension(std::env::consts::EXE_EXTENSION);
+        std::fs::create_dir_all(&folder).unwrap();
+        // A run beside this one may have the old link open: a new one takes its name.
+        let new = folder.join(format!("new-{}", std::process::id()));
+        let copied = || std::fs::copy(built, &new).map(|_| ());
+        std::fs::hard_link(built, &new).or_else(|_| copied()).unwrap();
+        std::fs::rename(&new, &program).unwrap();
+        program
+    });
+    &PROGRAM
+}
+
 /// The repository.
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
 /// Functions as tests under their own names, below the name of their module.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use libtest_mimic::Trial;
 
-use crate::trials;
+use crate::{program, trials};
 
 pub fn trials() -> Vec<Trial> {
     trials!("open_files": thousands_of_shards_need_few_open_files)
@@ -48,7 +48,7 @@ fn thousands_of_shards_need_few_open_files() {
         "weigh diff model many",
         "weigh diff model one.safetensors",
     ] {
-        let binary = Path::new(env!("CARGO_BIN_EXE_weigh")).parent().unwrap();
+        let binary = program().parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
         let output = Command::new("sh")
             .args(["-c", &format!("ulimit -n {ALLOWED} && exec {command}")])

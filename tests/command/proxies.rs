@@ -9,7 +9,7 @@ use libtest_mimic::Trial;
 
 use crate::network::network;
 use crate::server::{AUTHORITY, Reply, Server};
-use crate::trials;
+use crate::{program, trials};
 
 pub fn trials() -> Vec<Trial> {
     trials![
@@ -94,7 +94,7 @@ fn copy(from: &mut impl Read, to: &mut TcpStream) {
 
 /// Runs the command with some variables; what it says, and whether it ended well.
 fn weigh(args: &[&str], variables: &[(&str, &str)]) -> (bool, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    let mut command = Command::new(program());
     network().reach(&mut command);
     let home = tempfile::tempdir().unwrap();
     command.env("HOME", home.path()).args(args).stdin(Stdio::null());

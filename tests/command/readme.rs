@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 use libtest_mimic::{Failed, Trial};
 
 use crate::network::network;
-use crate::root;
 use crate::terminal::timeless;
+use crate::{program, root};
 
 #[path = "../../crates/weighbridge/examples/tour.rs"]
 mod tour;
@@ -117,7 +117,7 @@ fn replay(block: &str, folder: &Path) -> Result<String, Failed> {
 }
 
 fn run(command: &str, folder: &Path) -> Result<String, Failed> {
-    let bin = Path::new(env!("CARGO_BIN_EXE_weigh")).parent().ok_or("the program has a folder")?;
+    let bin = program().parent().ok_or("the program has a folder")?;
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("sh");
     // `hf://` leads to the server of the tests.

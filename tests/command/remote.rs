@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 use crate::interrupted::is_ignored;
 use crate::network::{model, network};
 use crate::server::{Fault, Reply, Server};
-use crate::trials;
+use crate::{program, trials};
 
 pub fn trials() -> Vec<Trial> {
     trials![
@@ -25,7 +25,7 @@ pub fn trials() -> Vec<Trial> {
 const MOST: Duration = Duration::from_secs(8);
 
 fn weigh(folder: &Path, args: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    let mut command = Command::new(program());
     network().reach(&mut command);
     command
         .current_dir(folder)

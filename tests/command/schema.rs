@@ -11,7 +11,7 @@ use libtest_mimic::Trial;
 use regex::Regex;
 use serde_json::Value as Json;
 
-use crate::{root, trials};
+use crate::{program, root, trials};
 
 pub fn trials() -> Vec<Trial> {
     trials![
@@ -279,8 +279,7 @@ fn check_schema(place: Place<'_>, path: &str) {
 /// Every verb that has `--json` has a file, and every file a verb.
 fn every_report_has_a_schema() {
     let weigh = |arguments: &[&str]| {
-        let output =
-            std::process::Command::new(env!("CARGO_BIN_EXE_weigh")).args(arguments).output();
+        let output = std::process::Command::new(program()).args(arguments).output();
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     let help = weigh(&["help"]);
@@ -325,7 +324,7 @@ fn reports_of_every_kind_are_described() {
         if cfg!(not(unix)) {
             return; // There are no links.
         }
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weigh"));
+        let mut command = std::process::Command::new(program());
         let output = command.args(line.split(' ')).current_dir(folder.path()).output().unwrap();
         let verb = line.split(' ').next().unwrap();
         let wanted = line.split(' ').filter(|word| *word == "nowhere").count() + 1;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use libtest_mimic::Trial;
 
-use crate::{pseudo_terminal, root, trials};
+use crate::{program, pseudo_terminal, root, trials};
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = trials!["streams": a_terminal_gets_no_model];
@@ -31,7 +31,7 @@ fn a_disk_is_never_overwritten() {
     let place = tempfile::tempdir().unwrap();
     let device = block_device(place.path()).unwrap();
     for force in [&[][..], &["--force"]] {
-        let output = Command::new(env!("CARGO_BIN_EXE_weigh"))
+        let output = Command::new(program())
             .current_dir(root())
             .args(["convert", "samples/tiny-llama-gptq", "-q", "-o"])
             .arg(&device)
@@ -49,7 +49,7 @@ fn a_disk_is_never_overwritten() {
 fn a_terminal_gets_no_model() {
     let (_shown, held) = pseudo_terminal::open(80);
     let convert = |dry_run: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_weigh"))
+        Command::new(program())
             .current_dir(root())
             .args(["convert", "samples/tiny-llama-gptq", "-q", "-o", "-"])
             .args(dry_run)

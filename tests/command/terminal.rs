@@ -31,7 +31,7 @@ use std::process::{Command, Output, Stdio};
 use libtest_mimic::{Failed, Trial};
 
 use crate::network::{Network, network};
-use crate::{root, schema};
+use crate::{program, root, schema};
 
 pub fn trials() -> Vec<Trial> {
     let folder = root().join("tests/terminal");
@@ -128,7 +128,7 @@ fn output_of(
     columns: Option<u16>,
     network: Option<&Network>,
 ) -> Result<Output, Failed> {
-    let bin = Path::new(env!("CARGO_BIN_EXE_weigh")).parent().unwrap();
+    let bin = program().parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("sh");
     shell

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use weighbridge::{Error, Model, OpenOptions, Stores};
 
 pub fn samples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/safetensors")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("files/safetensors")
 }
 
 /// A directory of sample files: `(name in it, sample)`; other texts are written as they are.

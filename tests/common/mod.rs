@@ -19,7 +19,7 @@ use weighbridge::internals::source::{Slab, Source};
 
 /// The repository.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
 /// A file or directory with what its canonical library reads in it.

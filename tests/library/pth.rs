@@ -79,7 +79,7 @@ fn tangles_are_given_up_soon() {
 
 #[test]
 fn an_unknown_byte_order_is_not_guessed() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/pth");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("files/pth");
     let mut bytes = std::fs::read(folder.join("state_dict.pth")).unwrap();
     let at = bytes.windows(6).position(|window| window == b"little").expect("the record");
     bytes[at..at + 6].copy_from_slice(b"middle");

@@ -7,7 +7,7 @@ use weighbridge::output::Memory;
 use weighbridge::{DType, Model, Weight};
 
 fn files() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("files")
 }
 
 const SAMPLES: [&str; 7] = [

@@ -18,7 +18,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../oracles/numpy_stats.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../oracles/numpy_stats.json");
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 

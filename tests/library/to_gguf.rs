@@ -262,7 +262,10 @@ fn encoders_that_readers_would_misread_are_refused() {
         &changed("bert", "1_Pooling/config.json", Some(pooling)),
         "invalid value for pooling_type",
     );
-    says(&changed("bert", "1_Pooling/config.json", None), "1_Pooling/config.json, which does not exist");
+    says(
+        &changed("bert", "1_Pooling/config.json", None),
+        "1_Pooling/config.json, which does not exist",
+    );
     says(&changed("bert-classes", "tokenizer.json", Some(r#"{"model":{"type":"BPE"}}"#)), "`BPE`");
 }
 

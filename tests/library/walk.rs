@@ -9,7 +9,7 @@ use weighbridge::ops::{ConvertOptions, OutputType};
 use weighbridge::{FileAccess, Model, OpenOptions, f16, ops};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn golden() -> Vec<(String, Vec<u8>)> {

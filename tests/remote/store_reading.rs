@@ -199,7 +199,7 @@ fn a_model_opens_from_its_store() {
     on_both(|server| {
         let name = fresh("model");
         let bucket = server.bucket(&name);
-        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/safetensors");
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("files/safetensors");
         let bytes = std::fs::read(samples.join("dtypes.safetensors")).unwrap();
         server.put(&name, "m/model.safetensors", &bytes);
         let folder = Arc::new(StoreFolder::new(bucket, Key::from("m")));

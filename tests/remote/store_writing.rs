@@ -399,10 +399,9 @@ fn one_object_is_there_when_all_is_done() {
     on_both(|server| {
         let (name, folder) = (fresh("single"), tempfile::tempdir().unwrap());
         let bucket = server.bucket(&name);
-        let sample = Model::open(
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/gguf/bf16.gguf"),
-        )
-        .unwrap();
+        let sample =
+            Model::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("files/gguf/bf16.gguf"))
+                .unwrap();
         let here = folder.path().join("x.gguf");
         ops::convert(&sample, &ConvertOptions::new(&here)).unwrap();
         let to = StoreDestination::object(bucket.clone(), Key::from("dir/x.gguf"), MEMORY);

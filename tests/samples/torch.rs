@@ -33,7 +33,7 @@ fn check_both(path: &Path) -> Result<(), String> {
 }
 
 fn samples() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/pth");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("files/pth");
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.is_file() && path.extension().is_none_or(|e| e != "json"));

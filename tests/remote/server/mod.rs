@@ -17,7 +17,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// The authority behind the certificate of encrypted servers; nobody else trusts it.
 pub const AUTHORITY: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/remote/server/certificates/authority.pem");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/remote/server/certificates/authority.pem");
 const CERTIFICATE: &[u8] = include_bytes!("certificates/server.pem");
 const KEY: &[u8] = include_bytes!("certificates/server.key");
 

@@ -31,10 +31,8 @@ pub(super) fn architecture(model: &Model) -> Option<String> {
 /// What a file is for, if it is no model that can be run.
 pub(super) fn purpose(model: &Model) -> Option<String> {
     let kind = first_text(model, &["general.type"])?;
-    (kind == "imatrix").then(|| {
-        "this is an importance matrix from llama-imatrix, not a model"
-            .to_owned()
-    })
+    (kind == "imatrix")
+        .then(|| "this is an importance matrix from llama-imatrix, not a model".to_owned())
 }
 
 fn first_text(model: &Model, keys: &[&str]) -> Option<String> {
