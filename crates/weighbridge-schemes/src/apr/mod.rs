@@ -85,8 +85,8 @@ fn weight_of(info: &TensorInfo) -> Option<(&'static str, Decoding)> {
 
 /// How blocks that do not make whole rows are decoded.
 fn blocks(block: &'static Block, tiling: Tiling, columns: u64) -> Decoding {
-    let kernel = kernel_of(block)
-        .ok_or_else(|| format!("block type {} is not decoded by this version", block.name))?;
+    let kernel =
+        kernel_of(block).ok_or_else(|| format!("block type {} is not supported", block.name))?;
     let rows = BlockRows { block, kernel, columns, maker: Maker::Apr };
     Ok(match tiling {
         Tiling::PaddedRows => Arc::new(padded_rows::PaddedRows { row: rows }),

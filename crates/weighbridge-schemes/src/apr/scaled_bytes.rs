@@ -26,7 +26,7 @@ impl Recipe for ScaledBytes {
 
     fn decode(&self, staged: &[Staged<'_>], _: Range<u64>, out: Out<'_>) -> Result<()> {
         let [scale, bytes] = staged else {
-            return Err(Error::usage("a scale and its bytes are needed"));
+            return Err(Error::usage("expected a scale and its bytes"));
         };
         let Some(&scale) = scale.bytes().first_chunk() else {
             return Ok(());

@@ -23,12 +23,12 @@ impl TargetLayout for AwqLayout {
         let weights = model.each(|weight| {
             let form = weight.form;
             if form.bits() != 4 {
-                return Err(format!("its codes have {} bits, AWQ has 4", form.bits()));
+                return Err(format!("its codes have {} bits, but AWQ has 4", form.bits()));
             }
             if let Some(part) = plain.iter().find(|module| weight.name.contains(**module)) {
                 return Err(format!(
-                    "readers of AWQ would take it for `{}`, which is not quantized and whose name \
-                     is a part of its own",
+                    "AWQ readers would skip it as `{}`, which is not quantized and whose name is \
+                     part of this one",
                     shortened(part, 60)
                 ));
             }

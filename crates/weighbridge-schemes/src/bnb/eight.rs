@@ -36,7 +36,7 @@ pub(super) fn bid_for(
     let Some(found) = weight.filter(|found| scales.is_some() || is_bytes(found)) else {
         return scales.into_iter().for_each(|(_, info)| orphan(info, &name, bids));
     };
-    let reason = "describes how the rows of a weight are laid out";
+    let reason = "row layout description, not a weight";
     bids.dropped.extend(format.map(|(id, _)| (id, reason.to_owned())));
     let (parts, weight) = (parts_of([("weight", Some(found)), ("SCB", scales)]), found.1);
     match columns_of(weight, scales, format, evidence) {
@@ -75,11 +75,11 @@ fn columns_of(
     other_method(evidence)?;
     let (_, scales) = scales.ok_or("its scales `SCB` are missing")?;
     let &[rows, columns] = &weight.shape[..] else {
-        refuse!("it has shape {:?}, two dimensions are expected", weight.shape)
+        refuse!("its shape is {:?}, expected two dimensions", weight.shape)
     };
     refuse_if!(
         weight.stored != DType::I8.into(),
-        "it has scales `SCB`, but is {}, expected I8",
+        "it has scales `SCB`, but its dtype is {}, expected I8",
         weight.stored.name()
     );
     check(scales, "SCB", &[DType::F32], rows)?;
@@ -98,9 +98,10 @@ fn check_format((id, info): StoredTensor<'_>, evidence: &Evidence<'_>) -> Result
     match FORMATS.get(usize::from(format)) {
         Some(&"row") => Ok(()),
         Some(name) => Err(format!(
-            "its weight_format is {format} ({name}), a tiled layout of old versions that is not \
-             decoded; load and save it with the bitsandbytes that wrote it, before any use"
+            "its weight_format is {format} ({name}), a tiled layout of old bitsandbytes versions, \
+             which is not supported; load and save the model with the version that wrote it, \
+             without running it in between"
         )),
-        None => Err(format!("its weight_format is {format}, which is unknown; 0 means rows")),
+        None => Err(format!("its weight_format is {format}, which is unknown; expected 0 (rows)")),
     }
 }

@@ -34,7 +34,7 @@ impl Encoder for EightBits {
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let &[rows, columns] = shape else { return Err(format!("its shape is {shape:?}")) };
-        let module = name.strip_suffix(".weight").ok_or("it is not called `weight`")?;
+        let module = name.strip_suffix(".weight").ok_or("its name does not end in `.weight`")?;
         let bytes = rows.checked_mul(columns).filter(|bytes| *bytes > 0);
         bytes.ok_or_else(|| format!("its shape is {shape:?}"))?;
         let tensor = |end: &str, dtype, sides: &[u64], groups| {
@@ -61,8 +61,8 @@ struct EightBitsOfWeight {
 impl WeightEncoder for EightBitsOfWeight {
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         // The only number of the last tensor is zero: rows.
-        let [codes, scales, ..] = out else { return Err(Error::usage("it has no tensors")) };
-        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        let [codes, scales, ..] = out else { return Err(Error::usage("expected output tensors")) };
+        let too_large = |_| Error::limit("a row is too large for this machine's address space");
         let columns = usize::try_from(self.columns).map_err(too_large)?;
         let mut halves = vec![f16::ZERO; columns];
         let rows = values.chunks_exact(columns).zip(codes.chunks_exact_mut(columns));
@@ -71,8 +71,8 @@ impl WeightEncoder for EightBitsOfWeight {
             if !largest.is_finite() {
                 let row = elements.start / self.columns + row;
                 return Err(Error::unsupported(format!(
-                    "row {row} has a number that is not finite in half precision, and would be \
-                     spoilt by it"
+                    "row {row} has a value that is not finite in half precision, which would ruin \
+                     the whole row"
                 )));
             }
             write(scale, &[largest]);

@@ -62,9 +62,9 @@ pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bid
         ("nested_quant_map", nested_map),
     ]);
     let mut drop = |(id, _), reason: &str| bids.dropped.push((id, reason.to_owned()));
-    states.for_each(|state| drop(state, "describes how a weight is stored"));
+    states.for_each(|state| drop(state, "quantization state, not a weight"));
     if let Some(map) = map {
-        drop(map, "a table that bitsandbytes has built in; it is only compared with that one");
+        drop(map, "copy of a table built into bitsandbytes");
     }
     let beside = Companions { absmax, nested_absmax, nested_map, map };
     match recipe_of(group, weight.1, &beside, evidence) {
@@ -124,16 +124,16 @@ fn state_of(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<(State, [f32; 
     let (kind, (id, info)) = match group.states[..] {
         [one] => one,
         [] => refuse!(
-            "its quant_state is missing, so its shape and type are unknown; add the file that has \
+            "its quant_state is missing, so its shape and dtype are unknown; add the file with \
              `.quant_state.bitsandbytes__nf4` or `__fp4`"
         ),
         _ => {
             let kinds: Vec<_> = group.states.iter().map(|(kind, _)| *kind).collect();
-            refuse!("it has several states ({}), one is expected", kinds.join(", "));
+            refuse!("it has several quant_states ({}), expected one", kinds.join(", "));
         }
     };
     let Some(table) = table_of(kind) else {
-        refuse!("its kind `{kind}` is unknown; bitsandbytes has nf4 and fp4")
+        refuse!("its kind `{kind}` is unknown, expected nf4 or fp4")
     };
     refuse_if!(
         info.stored != DType::U8.into(),
@@ -158,8 +158,8 @@ fn check_config(kind: &str, evidence: &Evidence<'_>) -> Result<(), String> {
     let named = json.get("bnb_4bit_quant_type").and_then(serde_json::Value::as_str);
     match named {
         Some(named) if is_four == Some(true) && named != kind => Err(format!(
-            "its quant_state says {kind}, but {file} says bnb_4bit_quant_type {}; \
-             put the config that belongs to this model beside it",
+            "its quant_state says {kind}, but {file} says bnb_4bit_quant_type {}; use the config \
+             of this model",
             crate::text::shortened(named, 40)
         )),
         _ => Ok(()),
@@ -172,12 +172,12 @@ fn check_codes(weight: &TensorInfo, state: &State, elements: u64) -> Result<(), 
     let storages = [U8, I8, F16, BF16, F32, F64];
     refuse_if!(
         !weight.stored.element().is_some_and(|dtype| storages.contains(&dtype)),
-        "it is {}, expected codes stored as U8, I8, F16, BF16, F32 or F64",
+        "its dtype is {}, expected codes in U8, I8, F16, BF16, F32 or F64",
         weight.stored.name()
     );
     refuse_if!(
         weight.bytes != elements.div_ceil(2),
-        "its quant_state has shape {:?}, which takes {} bytes of codes; it has {}",
+        "its quant_state has shape {:?}, which needs {} bytes of codes, but there are {}",
         state.shape,
         elements.div_ceil(2),
         weight.bytes
@@ -195,10 +195,7 @@ fn check_absmax(beside: &Companions<'_>, state: &State, blocks: u64) -> Result<D
     };
     let dtype = check(absmax, "absmax", kinds, blocks)?;
     let Some(nested) = &state.nested else {
-        refuse_if!(
-            has_tensors,
-            "it has tensors for nested scales, but its quant_state has no `nested_offset`"
-        );
+        refuse_if!(has_tensors, "it has nested scales, but its quant_state has no `nested_offset`");
         return Ok(dtype);
     };
     let (_, outer) = beside.nested_absmax.ok_or("its `nested_absmax` is missing")?;
@@ -234,8 +231,8 @@ fn check_map(
     match (0..16).find(|&code| stored(code) != table[code]) {
         None => Ok(()),
         Some(code) => Err(format!(
-            "its quant_map has {} for code {code}, but {kind} has {}: bitsandbytes would ignore the \
-             map, so it is unknown which of them is right",
+            "its quant_map has {} for code {code}, but {kind} has {}; bitsandbytes ignores the \
+             map, so the right table is unknown",
             stored(code),
             table[code]
         )),

@@ -137,7 +137,7 @@ impl WeightEncoder for FourBitsOfWeight {
 
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let mut absmax = vec![0.0; values.len().div_ceil(BLOCK)];
-        let [codes, beside @ ..] = out else { return Err(Error::usage("it has no tensors")) };
+        let [codes, beside @ ..] = out else { return Err(Error::usage("expected output tensors")) };
         (self.of.kind.encode)(simd::level(), values, codes, &mut absmax);
         check_finite(&absmax, &elements)?;
         // What is written once has no room in later tiles.
@@ -154,7 +154,7 @@ impl WeightEncoder for FourBitsOfWeight {
                 write(outer_map, &*scales::MAP);
                 write_text(state, &state_text::with_offset(&self.state, offset));
             }
-            _ => return Err(Error::usage("it has other tensors")),
+            _ => return Err(Error::usage("unexpected output tensors")),
         }
         Ok(())
     }
@@ -203,8 +203,8 @@ fn check_finite(absmax: &[f32], elements: &Range<u64>) -> Result<()> {
         Some(block) => {
             let first = elements.start + (block * BLOCK) as u64;
             Err(Error::unsupported(format!(
-                "a number among the {BLOCK} from element {first} on is not finite, and would spoil \
-                 all of them"
+                "one of the {BLOCK} values from element {first} on is not finite, which would ruin \
+                 the whole block"
             )))
         }
     }

@@ -150,8 +150,8 @@ const METHOD: &str = "bitsandbytes";
 fn other_method(evidence: &Evidence<'_>) -> Result<(), String> {
     match evidence.method() {
         Some(method) if method != METHOD => Err(format!(
-            "it is stored as bitsandbytes stores weights, but the config names the method \
-             `{method}`; put the config that belongs to this model beside it"
+            "it is stored as a bitsandbytes weight, but the config names the method `{method}`; \
+             use the config of this model"
         )),
         _ => Ok(()),
     }
@@ -159,9 +159,7 @@ fn other_method(evidence: &Evidence<'_>) -> Result<(), String> {
 
 /// A finding for a companion whose weight is missing.
 fn orphan(tensor: &TensorInfo, weight: &str, bids: &mut Bids) {
-    let message = format!(
-        "it belongs to the quantized weight {weight}, which is in none of the files; \
-         add the file that has it"
-    );
+    let message =
+        format!("its quantized weight {weight} is not in the model; add the file that contains it");
     bids.findings.push(Finding::of(&tensor.name, "orphan", message));
 }

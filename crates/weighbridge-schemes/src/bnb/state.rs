@@ -34,8 +34,7 @@ impl State {
         let block = field(&json, "blocksize", "a number", Json::as_u64)?;
         refuse_if!(
             !BLOCKS.contains(&block) || !block.is_power_of_two(),
-            "its quant_state has blocksize {block}; bitsandbytes has the powers of two from {} to \
-             {}",
+            "its quant_state has blocksize {block}, expected a power of two from {} to {}",
             BLOCKS.start(),
             BLOCKS.end()
         );
@@ -87,10 +86,7 @@ fn nested_of(json: &Json) -> Result<Option<Nested>, String> {
     }
     let block = field(json, KEYS[0], "a positive number", |v| v.as_u64().filter(|&b| b > 0))?;
     let dtype = type_named(KEYS[1], field(json, KEYS[1], "text", Json::as_str)?)?;
-    refuse_if!(
-        dtype != DType::F32,
-        "its quant_state has `nested_dtype` {dtype}: only float32 is known to be written"
-    );
+    refuse_if!(dtype != DType::F32, "its quant_state has `nested_dtype` {dtype}, expected float32");
     #[allow(clippy::cast_possible_truncation)] // It was an f32 when it was written.
     let offset = field(json, KEYS[2], "a finite number", |v| {
         v.as_f64().map(|offset| offset as f32).filter(|offset| offset.is_finite())

@@ -17,13 +17,13 @@ impl Attempt<'_, '_, '_> {
         let packed = self.module.codes.1;
         refuse_if!(
             !(2..=3).contains(&packed.shape.len()),
-            "weight_packed is {}, two or three dimensions are expected",
+            "weight_packed is {}, expected two or three dimensions",
             described(packed)
         );
         let bits = self.args.bits.unwrap_or(0);
         refuse_if!(
             !(1..=8).contains(&bits),
-            "the config says {bits} bits, one to eight can be packed"
+            "the config says {bits} bits, but packed codes have 1 to 8"
         );
         let (shape, stated) = self.shape(bits)?;
         let (columns, words) = (shape[shape.len() - 1], packed.shape[shape.len() - 1]);
@@ -67,8 +67,8 @@ impl Attempt<'_, '_, '_> {
                 [true, false].map(|stream| PackedZeros::words_for(columns, bits, stream));
             refuse_if!(
                 ![stream, whole].contains(&words) || rows.contains(&0),
-                "weight_scale is {}, which makes {columns} columns in groups of {group}; with {bits} \
-             bits these take {stream} words (before 0.18: {whole}), weight_packed is {}",
+                "weight_scale is {}, which gives {columns} columns in groups of {group}; at {bits} \
+                 bits these need {stream} words (before 0.18: {whole}), but weight_packed is {}",
                 described(scale),
                 described(packed)
             );
@@ -80,7 +80,7 @@ impl Attempt<'_, '_, '_> {
                 Ok((shape, None))
             }
             _ => Err(format!(
-                "weight_shape says {shape:?}, which weight_packed {} cannot hold",
+                "weight_shape is {shape:?}, which does not fit weight_packed {}",
                 described(packed)
             )),
         }
@@ -105,20 +105,24 @@ impl Attempt<'_, '_, '_> {
                 Writer::Early | Writer::Words => Ok(false),
                 Writer::Stream => Ok(true),
                 Writer::Unknown => Err(format!(
-                    "{columns} columns of {bits} bits take {words} words in both packings, and the \
-                 config names no version that tells which (before 0.18: whole codes in a word; \
-                 since: a stream of bits); put the writer's `version` into the config"
+                    "{columns} columns of {bits} bits need {words} words in both packings, and the \
+                     config has no version to choose by (before 0.18: whole codes per word; since: \
+                     a bit stream); add the writer's `version` to the config"
                 )),
             },
             (words_fit, stream_fits) if words_fit != stream_fits => Ok(stream_fits),
             // Then it is the zero points that do not fit, which is reported with them.
             _ if codes_fit(true) || codes_fit(false) => Ok(codes_fit(true)),
             _ => Err(format!(
-                "{columns} columns of {bits} bits take {} words (before 0.18: {}), weight_packed has \
-             {words}{}",
+                "{columns} columns of {bits} bits need {} words (before 0.18: {}), but \
+                 weight_packed has {words}{}",
                 PackedZeros::words_for(columns, bits, true),
                 PackedZeros::words_for(columns, bits, false),
-                if self.args.bits.is_some() { "" } else { " and no config says how many bits" },
+                if self.args.bits.is_some() {
+                    ""
+                } else {
+                    ", and no config states the number of bits"
+                },
             )),
         }
     }
@@ -137,13 +141,11 @@ impl Attempt<'_, '_, '_> {
                 Some(false) => refuse!("the config says integers, but weight is {}", dtype.name()),
                 _ => Kind::Float(dtype),
             },
-            _ => refuse!("weight is {}, I8 or an FP8 type is expected", described(weight)),
+            _ => refuse!("weight is {}, expected I8 or an FP8 type", described(weight)),
         };
         let shape = weight.shape.clone();
         if !(2..=3).contains(&shape.len()) || shape.contains(&0) {
-            return Err(format!(
-                "weight has shape {shape:?}, two or three sizes above 0 are expected"
-            ));
+            return Err(format!("weight has shape {shape:?}, expected two or three sizes above 0"));
         }
         let cells = self.cells(&shape)?;
         let columns = shape[shape.len() - 1];
@@ -170,12 +172,12 @@ impl Attempt<'_, '_, '_> {
         let Self { module, args, .. } = *self;
         refuse_if!(
             args.float == Some(false),
-            "the config says integers, but weight_packed holds bytes, as floats do"
+            "the config says integers, but weight_packed is stored in bytes, as floats are"
         );
         let (packed, scale) = (module.codes.1, module.scale()?);
         let (&[rows, width], &[scale_rows, cells]) = (&packed.shape[..], &scale.shape[..]) else {
             refuse!(
-                "weight_packed is {}, weight_scale is {}: two dimensions each are expected",
+                "weight_packed is {} and weight_scale is {}, expected two dimensions each",
                 described(packed),
                 described(scale)
             )
@@ -193,27 +195,27 @@ impl Attempt<'_, '_, '_> {
                 }
             }
             _ => refuse!(
-                "weight_scale is {}, expected F8_E4M3 with a weight_global_scale, or exponents in U8 \
-             without",
+                "weight_scale is {}, expected F8_E4M3 with a weight_global_scale, or U8 exponents \
+                 without one",
                 described(scale)
             ),
         };
         let bits = if codes == Kind::E2m3 { 6 } else { 4 };
         refuse_if!(
             args.bits.is_some_and(|said| said != bits),
-            "the config says {} bits, but the shapes say {bits}",
+            "the config says {} bits, but the shapes fit {bits}",
             args.bits.unwrap_or(0)
         );
         let group = match args.strategy {
             Some(Strategy::Group(group)) => group,
             None => group,
-            Some(other) => refuse!("the config says {other} for packed floats"),
+            Some(other) => refuse!("the config says {other}, which packed floats do not support"),
         };
         let columns = columns.ok_or("weight_packed is too large")?;
         refuse_if!(
             group != 32 && module.global.is_none(),
-            "the config says groups of {group}, exponents as scales go with groups of 32; bytes that \
-         are no exponents (E5M3) cannot be decoded by this version"
+            "the config says groups of {group}, but exponent scales need groups of 32; E5M3 scales \
+             are not supported"
         );
         refuse_if!(
             rows == 0
@@ -226,7 +228,7 @@ impl Attempt<'_, '_, '_> {
         );
         refuse_if!(
             module.zero.is_some() || module.order.is_some(),
-            "zero points or an order of columns are not defined for packed floats"
+            "packed floats cannot have zero points or act-order"
         );
         Ok(Layout {
             shape: [rows, columns].into_iter().collect(),

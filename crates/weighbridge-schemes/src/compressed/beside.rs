@@ -22,7 +22,7 @@ impl Attempt<'_, '_, '_> {
         let scale = self.module.scale()?;
         match scale.stored.element() {
             Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
-            _ => Err(format!("weight_scale is {}, a float type is expected", described(scale))),
+            _ => Err(format!("weight_scale is {}, expected a float type", described(scale))),
         }
     }
 
@@ -32,7 +32,7 @@ impl Attempt<'_, '_, '_> {
         let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
         let strategy = match args.strategy {
             Some(strategy) => strategy,
-            None if args.has_unknown_strategy => refuse!("the config's strategy is not known"),
+            None if args.has_unknown_strategy => refuse!("the config's strategy is unknown"),
             None => strategy_by_shape(scale, shape)?,
         };
         let stack = &shape[..shape.len() - 2];
@@ -64,7 +64,7 @@ impl Attempt<'_, '_, '_> {
             };
         fits.ok_or_else(|| {
             format!(
-                "weight_scale is {}, which does not fit {strategy} of a weight of {shape:?}",
+                "weight_scale is {}, which does not fit {strategy} for a weight of {shape:?}",
                 described(scale)
             )
         })
@@ -77,7 +77,7 @@ impl Attempt<'_, '_, '_> {
             // Early versions left zero points out where all were zero.
             refuse_if!(
                 self.args.symmetric == Some(false) && self.writer != Writer::Early,
-                "its `weight_zero_point` is missing, although the config says that it is not symmetric"
+                "its `weight_zero_point` is missing, but the config says asymmetric"
             );
             return Ok(ZeroKind::None);
         };
@@ -142,6 +142,9 @@ fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Checked<Strategy> {
         Some((&cells, _)) if cells > 0 && columns.is_multiple_of(cells) => {
             Ok(Strategy::Group(columns / cells))
         }
-        _ => Err(format!("weight_scale is {}, the weight is {shape:?}", described(scale))),
+        _ => Err(format!(
+            "weight_scale is {}, which does not fit a weight of {shape:?}",
+            described(scale)
+        )),
     }
 }

@@ -73,10 +73,10 @@ pub(super) enum Strategy {
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tensor => f.write_str("one scale for all"),
-            Self::Channel => f.write_str("one scale for each row"),
-            Self::Group(size) => write!(f, "one scale for each {size} columns"),
-            Self::Block(rows, columns) => write!(f, "one scale for each {rows} x {columns} block"),
+            Self::Tensor => f.write_str("one scale per tensor"),
+            Self::Channel => f.write_str("one scale per row"),
+            Self::Group(size) => write!(f, "one scale per {size} columns"),
+            Self::Block(rows, columns) => write!(f, "one scale per {rows} x {columns} block"),
         }
     }
 }

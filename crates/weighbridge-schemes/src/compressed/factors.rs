@@ -151,7 +151,7 @@ impl Order {
             list.push(u64::try_from(group).unwrap_or(0));
         }
         match seen.iter().position(|seen| !seen) {
-            Some(group) => Err(format!("weight_g_idx gives no column to group {group}")),
+            Some(group) => Err(format!("weight_g_idx assigns no column to group {group}")),
             None => Ok(list),
         }
     }
@@ -231,7 +231,7 @@ fn zero_or_error(zero: f32, row: u64, group: u64) -> Result<f32> {
     match zero == 0.0 {
         true => Ok(0.0),
         false => Err(Error::unsupported(format!(
-            "the zero point of row {row}, group {group} is {zero}, but floats are quantized without zero points"
+            "the zero point of row {row}, group {group} is {zero}, but float codes have none"
         ))),
     }
 }

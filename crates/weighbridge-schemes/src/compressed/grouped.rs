@@ -31,13 +31,13 @@ impl PackedGroups {
         let (columns, rows) = (layout.columns(), layout.rows());
         let form = match (layout.codes, layout.cells) {
             _ if !keeps_activations => Err(ACTIVATIONS.to_owned()),
-            _ if layout.shape.len() != 2 => Err("it is a stack of matrices".to_owned()),
+            _ if layout.shape.len() != 2 => Err("stacks of matrices are not supported".to_owned()),
             (Codes::Packed(bits, _), Cells::Rows { group, .. }) => {
                 let codes = (bits, layout.zero != ZeroKind::None);
                 GroupedForm::of_integers(codes, [rows, columns, group], layout.scale)
             }
-            (Codes::Packed(..), _) => Err("it has one scale for all of its rows".to_owned()),
-            _ => Err("its codes are no whole numbers that lie in words".to_owned()),
+            (Codes::Packed(..), _) => Err("it has one scale for all rows".to_owned()),
+            _ => Err("its codes are not integers packed in words".to_owned()),
         };
         Self {
             form,
@@ -55,8 +55,8 @@ impl PackedGroups {
 }
 
 /// Why weights stay in this scheme whose activations are quantized, too.
-pub(super) const ACTIVATIONS: &str = "the config says that activations are quantized too, which other layouts \
-                           do not say";
+pub(super) const ACTIVATIONS: &str = "its activations are quantized too, which other layouts \
+                                      cannot express";
 
 impl GroupedCodes for PackedGroups {
     fn form(&self, _: Taker) -> Result<GroupedForm, String> {
@@ -88,14 +88,13 @@ impl GroupedCodes for PackedGroups {
             });
             refuse_if!(
                 !is_unset && !in_order,
-                "its columns belong to groups in an order of their own (act order), which another \
-                 layout cannot tell"
+                "it uses act-order groups, which other layouts cannot store"
             );
         }
         match (&self.stated, staged.next()) {
             (Some((_, dtype, shape)), Some(bytes)) => match stated::sides(*dtype, bytes.bytes())? {
                 sides if sides == *shape => Ok(()),
-                sides => Err(format!("weight_shape says {sides:?}, its tensors hold {shape:?}")),
+                sides => Err(format!("weight_shape is {sides:?}, but its tensors have {shape:?}")),
             },
             _ => Ok(()),
         }

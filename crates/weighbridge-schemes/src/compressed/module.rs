@@ -64,7 +64,7 @@ impl<'e, 'a> Module<'e, 'a> {
             Some(dtype @ (DType::I64 | DType::I32)) if info.shape[..] == [sides as u64] => {
                 Ok(dtype)
             }
-            _ => Err(format!("weight_shape is {}, {sides} integers are expected", described(info))),
+            _ => Err(format!("weight_shape is {}, expected {sides} integers", described(info))),
         }
     }
 

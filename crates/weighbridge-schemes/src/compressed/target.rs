@@ -152,14 +152,15 @@ struct IntegerPacker {
 impl IntegerPacker {
     fn packed(self, weight: &CodedWeight<'_>) -> Result<PackedWeight, String> {
         let form = &self.form;
-        let module = weight.name.strip_suffix(".weight").ok_or("it is no module's `weight`")?;
+        let module =
+            weight.name.strip_suffix(".weight").ok_or("its name does not end in `.weight`")?;
         if !matches!(form.numbers, CodeNumbers::Integers { .. }) {
-            return Err("its codes are no whole numbers".to_owned());
+            return Err("its codes are not integers".to_owned());
         }
         let (rows, columns, groups) = (form.rows, form.columns, form.groups());
         let per_word = form.codes_a_word();
         if !self.symmetric && !rows.is_multiple_of(per_word) {
-            return Err(format!("its {rows} rows do not fill the words of zero points"));
+            return Err(format!("its {rows} rows do not fill whole words of zero points"));
         }
         let tensor = |end: &str, dtype: DType, sides: &[u64], groups: Groups| {
             EncodedTensor::of(format!("{module}.{end}"), dtype, sides, groups)

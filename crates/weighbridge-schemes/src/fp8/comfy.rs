@@ -101,10 +101,7 @@ impl<'a> Comfy<'a> {
             said => said,
         };
         (said != dtype).then(|| {
-            format!(
-                "the marker {} says that weights are {said}, but this one is {dtype}",
-                marker.name
-            )
+            format!("the marker {} declares {said} weights, but this one is {dtype}", marker.name)
         })
     }
 }
@@ -118,6 +115,6 @@ pub(super) fn misfit(format: &str, dtype: DType) -> Option<String> {
     match (format, format_of(format)) {
         ("mxfp8", _) if dtype == DType::F8_E4M3 => None,
         (_, Some(said)) if said == dtype => None,
-        _ => Some(format!("its format is said to be `{format}`, but the weight is {dtype}")),
+        _ => Some(format!("its declared format is `{format}`, but the weight is {dtype}")),
     }
 }

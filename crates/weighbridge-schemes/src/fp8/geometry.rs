@@ -108,7 +108,7 @@ pub(super) fn geometry(shape: &[u64], scales: &[u64], hints: Hints) -> Result<Ge
         let block = block.unwrap_or_default();
         format!("scales of shape {scales:?} do not fit a weight of shape {shape:?}{block}")
     };
-    refuse_if!(element_count(scales) == Some(0), "there are no scales: their shape is {scales:?}");
+    refuse_if!(element_count(scales) == Some(0), "there are no scales (shape {scales:?})");
     if scales.is_empty() || scales == [1] {
         return Geometry::single(shape).ok_or_else(misfit);
     }
@@ -179,17 +179,16 @@ fn check(side: u64, cells: u64, block: u64, what: &str, fused: bool) -> Result<u
         return Ok(block);
     }
     let mismatch = format!(
-        "blocks of {block} {what}, as the config says, need {needed} cells for {side} {what}, \
-         but the scales have {cells}"
+        "the config's blocks of {block} {what} need {needed} cells for {side} {what}, but the \
+         scales have {cells}"
     );
     if cells < needed {
         return Err(mismatch);
     }
     refuse_if!(
         fused && what == "rows",
-        "{mismatch}: blocks that restart in each tensor-parallel shard, as in the fused \
-         projections of MiMo, cannot be decoded by this version; take a checkpoint whose \
-         projections are not fused"
+        "{mismatch}; blocks that restart in each tensor-parallel shard, as in MiMo's fused \
+         projections, are not supported; use a checkpoint without fused projections"
     );
     if let Some(other) = powers_of_two(side, cells).next() {
         refuse!("{mismatch}; blocks of {other} would fit");
@@ -207,7 +206,7 @@ fn check(side: u64, cells: u64, block: u64, what: &str, fused: bool) -> Result<u
 /// An even division into blocks of another size is no proof: 8 cells for 576 rows are blocks of
 /// 72, or five of 128 with padding, and a fused projection may restart its blocks in each shard.
 fn derived(side: u64, cells: u64, what: &str, fused: bool) -> Result<u64, String> {
-    const HINT: &str = "put the config.json that states weight_block_size beside the file";
+    const HINT: &str = "add the config.json with weight_block_size";
     if cells == 1 {
         return Ok(side.max(1));
     }
@@ -216,8 +215,8 @@ fn derived(side: u64, cells: u64, what: &str, fused: bool) -> Result<u64, String
     }
     refuse_if!(
         fused && what == "rows",
-        "{cells} cells for {side} rows of what may be projections fused from several shards, as in \
-         MiMo: the block size is not certain; {HINT}"
+        "{cells} cells for {side} rows may be projections fused from several shards, as in MiMo, \
+         so the block size is uncertain; {HINT}"
     );
     let even = side.is_multiple_of(cells).then_some(side / cells).filter(|&block| block > 0);
     let mut found: Vec<u64> = powers_of_two(side, cells).chain(even).collect();

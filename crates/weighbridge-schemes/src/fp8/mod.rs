@@ -149,7 +149,7 @@ impl<'a> Model<'_, 'a> {
             Err(reason) => bids.refuse_tensor(info, parts, &reason),
         }
         if let Some((id, _)) = layer.and_then(|layer| layer.tensor) {
-            bids.dropped.push((id, "ComfyUI's description of a layer".to_owned()));
+            bids.dropped.push((id, "ComfyUI layer description, not a weight".to_owned()));
         }
     }
 
@@ -166,21 +166,18 @@ impl<'a> Model<'_, 'a> {
         let codes = self.codes_of(info, format)?;
         let (ending, scale) = match scales {
             [] => refuse!(
-                "the config says that weights are FP8 with scales, but this one has none; fetch \
-                 the file that holds them"
+                "the config says FP8 with scales, but this one has none; fetch the file with its \
+                 scales"
             ),
             [(ending, (_, scale))] => (*ending, *scale),
-            [(_, (_, first)), (_, (_, second)), ..] => refuse!(
-                "it has two scales, {} and {}, but only one is expected",
-                first.name,
-                second.name
-            ),
+            [(_, (_, first)), (_, (_, second)), ..] => {
+                refuse!("it has two scales, {} and {}, expected one", first.name, second.name)
+            }
         };
         let scale_type = scale_type(scale)?;
         refuse_if!(
             self.evidence.beside(&info.name, "_scale_2").is_some(),
-            "its scales are scaled themselves (weight_scale_2): 8-bit floats with two levels of \
-             scales cannot be decoded by this version"
+            "8-bit floats with two levels of scales (weight_scale_2) are not supported"
         );
         let comfy =
             format.is_some() || ending == ".scale_weight" || self.comfy.is_marked(&info.name);
@@ -229,12 +226,12 @@ impl<'a> Model<'_, 'a> {
             return None;
         }
         let not_it = choice.map_or_else(String::new, |choice| {
-            format!("; '{}', which was given for it, is not that", shortened(choice, 40))
+            format!("; '{}' was given, but does not match", shortened(choice, 40))
         });
         Some(format!(
-            "no config says what {} of shape {:?} is: the weight may have to be multiplied by it \
-             ({reading}), or divided by it, or it may be a parameter of the model's own. Put \
-             config.json beside the file or, if it is a multiplier, state that{not_it}",
+            "no config says what {} of shape {:?} is: a factor to multiply by ({reading}), a \
+             divisor, or an unrelated parameter; add config.json or, if it is a factor, set its \
+             scheme{not_it}",
             shortened(&scale.name, 120),
             &scale.shape[..],
         ))
@@ -251,12 +248,12 @@ impl<'a> Model<'_, 'a> {
             }
             Some(DType::I8) if method == Some("blockwise_int8") => Ok(DType::I8),
             _ if let Some(format) = format => Err(format!(
-                "ComfyUI's format `{format}` with a weight of {} cannot be decoded by this version",
+                "ComfyUI format `{format}` with a weight of {} is not supported",
                 info.stored.name()
             )),
             _ => Err(format!(
-                "it is {} and has a scale `_scale_inv`, which belongs to 8-bit floats, or to I8 \
-                 where the config's quant_method is blockwise_int8",
+                "its dtype is {}, but a scale `_scale_inv` needs 8-bit floats, or I8 with \
+                 quant_method blockwise_int8 in the config",
                 info.stored.name()
             )),
         }
@@ -293,7 +290,7 @@ impl<'a> Model<'_, 'a> {
 
     fn drop_markers(&self, bids: &mut Bids) {
         for &id in &self.comfy.marker_ids {
-            bids.dropped.push((id, "ComfyUI's marker of scaled FP8 weights".to_owned()));
+            bids.dropped.push((id, "ComfyUI marker for scaled FP8 weights".to_owned()));
         }
     }
 }

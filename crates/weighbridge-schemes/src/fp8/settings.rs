@@ -119,7 +119,7 @@ impl<'a> Settings<'a> {
     /// Why a weight of that type contradicts the configs, if it does.
     pub(super) fn contradicts(&self, dtype: DType) -> Option<String> {
         let format = self.format.filter(|&format| format != dtype)?;
-        Some(format!("the config says that weights are {format}, but this one is {dtype}"))
+        Some(format!("the config says {format} weights, but this one is {dtype}"))
     }
 
     /// Whether a module is listed as one that stays as it is.
@@ -142,9 +142,9 @@ fn block_of(json: &Json) -> Result<[u64; 2], String> {
     let sides = json.as_array().map(|sides| sides.iter().map(Json::as_u64).collect::<Vec<_>>());
     match sides.as_deref() {
         Some(&[Some(rows @ 1..), Some(columns @ 1..)]) => Ok([rows, columns]),
-        _ => Err(format!(
-            "the config's weight_block_size is {json}, two positive numbers are expected"
-        )),
+        _ => {
+            Err(format!("the config's weight_block_size is {json}, expected two positive numbers"))
+        }
     }
 }
 

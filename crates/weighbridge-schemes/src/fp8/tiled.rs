@@ -15,7 +15,7 @@ pub(super) const GROUP: u64 = 32;
 /// The tiles of a weight's scales, if the shapes say so.
 pub(super) fn tiles_of(shape: &[u64], scales: &[u64]) -> Result<Tiles, String> {
     let &[rows, columns] = shape else {
-        refuse!("it has shape {shape:?}, MXFP8 in tiles has two dimensions")
+        refuse!("its shape is {shape:?}, but tiled MXFP8 needs two dimensions")
     };
     let expected = swizzle::padded(rows, columns.div_ceil(GROUP));
     refuse_if!(

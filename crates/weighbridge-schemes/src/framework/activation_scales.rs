@@ -39,10 +39,10 @@ pub(crate) const CACHE: [&str; 11] = [
 ];
 
 /// Why what serves activations is in no weight.
-pub(crate) const OF_ACTIVATIONS: &str = "a scale of activations, which are not part of the weights";
+pub(crate) const OF_ACTIVATIONS: &str = "activation scale, not part of the weights";
 
 /// Why what serves the cache is in no weight.
-pub(crate) const OF_CACHE: &str = "a scale of the KV cache, which is not part of the weights";
+pub(crate) const OF_CACHE: &str = "KV cache scale, not part of the weights";
 
 /// Names of the offsets of an affine cache. In other models they would be biases.
 const AFFINE_CACHE: [&str; 2] = ["k_proj.k_bias", "v_proj.v_bias"];

@@ -82,8 +82,8 @@ impl<'a> Choices<'a> {
 
 fn finding(rule: &SchemeChoice) -> Finding {
     let message = format!(
-        "'{}' has no effect: the weights it was given for are not ambiguous for {}; leave it out, or \
-         give it for weights that are reported as ambiguous",
+        "'{}' has no effect: no matching weight is ambiguous in {}; remove it, or match weights \
+         that are reported as ambiguous",
         escaped(&rule.says),
         escaped(rule.scheme()),
     );

@@ -104,11 +104,11 @@ impl<'a> Evidence<'a> {
     pub fn bytes(&self, id: TensorId) -> Result<Vec<u8>, String> {
         let (_, info) = self.tensors[self.index(id)];
         let Some(read) = self.read else {
-            return Err(format!("{} cannot be read here", info.name));
+            return Err(format!("cannot read {} here", info.name));
         };
         if info.bytes > MOST_READ {
             return Err(format!(
-                "{} has {} bytes, at most {MOST_READ} are expected",
+                "{} has {} bytes, expected at most {MOST_READ}",
                 info.name, info.bytes
             ));
         }

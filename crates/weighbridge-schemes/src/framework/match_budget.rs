@@ -65,8 +65,7 @@ impl MatchBudget {
             return Ok(());
         }
         let error = Error::limit(
-            "the config lists so many names and patterns of modules that comparing all weights \
-             with them would take too long",
+            "the config lists too many module names and patterns to compare with all weights",
         );
         Err(error.hint(
             "open the weights without this config, or shorten its lists (ignore, targets, \

@@ -35,7 +35,7 @@ pub trait Recipe: Send + Sync {
     /// Decodes `elements` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
     /// `i`th slab of [`needs`](Self::needs).
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        let inner = self.inner().ok_or_else(|| Error::usage("nothing decodes it"))?;
+        let inner = self.inner().ok_or_else(|| Error::usage("no scheme decodes it"))?;
         inner.decode(staged, elements, out)
     }
 

@@ -117,7 +117,7 @@ impl<'s> Registry<'s> {
     /// The quantizer of that name in a layout: the one that is called by both, `NAME-LAYOUT`. The
     /// error names the layouts that there are.
     pub fn quantizer_of(self, name: &str, layout: Option<&str>) -> Result<&'static dyn Quantizer> {
-        let unknown = || Error::usage(format!("there is no type {}", escaped(name)));
+        let unknown = || Error::usage(format!("unknown type {}", escaped(name)));
         let Some(layout) = layout else { return self.quantizer(name).ok_or_else(unknown) };
         let found = self.quantizer(&format!("{name}-{layout}"));
         found.ok_or_else(|| {
@@ -127,7 +127,7 @@ impl<'s> Registry<'s> {
                 (None, []) => unknown(),
                 (_, []) => Error::usage(format!("{} has no other layouts", escaped(name))),
                 (_, layouts) => Error::usage(format!(
-                    "{} has no layout {}, but {}",
+                    "{} has no layout {}; available: {}",
                     escaped(name),
                     escaped(layout),
                     layouts.join(", ")

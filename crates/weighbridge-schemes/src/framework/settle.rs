@@ -96,7 +96,8 @@ fn refuse_uncountable(bids: &mut Bids) {
     weights.retain(|bid| {
         let counted = element_count(&bid.shape).is_some();
         if !counted {
-            let message = format!("its shape would be {:?}, more than can be counted", bid.shape);
+            let message =
+                format!("its shape would be {:?}, which has too many elements to count", bid.shape);
             findings.push(Finding::of(&bid.name, "undecodable", message));
         }
         counted
@@ -105,8 +106,8 @@ fn refuse_uncountable(bids: &mut Bids) {
 
 /// A finding for a config whose parts say different things: names do not tell whose weights are whose.
 fn several_settings() -> Finding {
-    let message = "the models inside config.json have different settings of quantization, and \
-                   nothing says whose are whose; convert each model from a directory of its own";
+    let message = "the models in config.json have different quantization settings, and weights \
+                   cannot be assigned to them; convert each model from its own directory";
     Finding::general("bad-config", message.to_owned())
 }
 
@@ -208,7 +209,7 @@ fn contested_finding(info: &TensorInfo, claims: &[String]) -> Finding {
     Finding::of(
         &info.name,
         "contested",
-        format!("claimed more than once, so it stays as it is stored: {shown}{more}"),
+        format!("claimed more than once, so it is left as stored: {shown}{more}"),
     )
 }
 

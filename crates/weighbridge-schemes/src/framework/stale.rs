@@ -24,15 +24,15 @@ pub(crate) fn judge(evidence: &Evidence<'_>, ledger: &mut Ledger) {
     // Scales of whatever kind are a sign that something is quantized after all.
     if ledger.findings.is_empty() && ledger.dropped.is_empty() && is_plain(evidence) {
         ledger.notes.push(format!(
-            "{file} says that the model is quantized (method {shown}), but all tensors are plain \
-             numbers, and taken as they are"
+            "{file} says that the model is quantized (method {shown}), but no tensor is; values \
+             are used unchanged"
         ));
         ledger.stale = Some(method.to_owned());
         return;
     }
     let message = format!(
-        "{file} says that the model is quantized (method {shown}), but this version knows no scheme \
-         for its tensors: they are listed and counted as they are stored"
+        "{file} says that the model is quantized (method {shown}), but no supported scheme matches \
+         its tensors; they are listed and counted as stored"
     );
     ledger.findings.push(Finding::general("unknown-scheme", message));
 }

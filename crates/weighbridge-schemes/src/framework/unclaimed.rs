@@ -164,7 +164,7 @@ fn is_codes(info: &TensorInfo) -> bool {
 fn orphan(info: &TensorInfo, scale: &Scale<'_>) -> Finding {
     let weight = scale.weights().next().unwrap_or_default();
     let message = format!(
-        "a scale without its weight: {} is in none of the files; a shard may be missing",
+        "a scale without its weight: {} is not in the model; a shard may be missing",
         escaped(&weight)
     );
     Finding::of(&info.name, "orphan", message)
@@ -172,8 +172,8 @@ fn orphan(info: &TensorInfo, scale: &Scale<'_>) -> Finding {
 
 fn beside_decoded(info: &TensorInfo, weight: &TensorInfo) -> Finding {
     let message = format!(
-        "a second scale of {}, which is decoded without it: nothing says whether and how to apply \
-         it, and applying it would change the values; leave this scale out if it does not apply",
+        "a second scale of {}, which is decoded without it: how to apply it is unknown; exclude \
+         this scale if it does not apply",
         escaped(&weight.name)
     );
     Finding::of(&info.name, "orphan", message)
@@ -181,8 +181,8 @@ fn beside_decoded(info: &TensorInfo, weight: &TensorInfo) -> Finding {
 
 fn beside_numbers(info: &TensorInfo, weight: &TensorInfo) -> Finding {
     let message = format!(
-        "a scale of {}, which is {} and needs none: nothing says whether it was applied already; \
-         leave the scale out if it was",
+        "a scale of {}, which is {} and needs none: it may already be applied; exclude the scale \
+         if so",
         escaped(&weight.name),
         weight.stored.name(),
     );
@@ -193,9 +193,9 @@ fn refuse(evidence: &Evidence<'_>, weight: TensorId, scales: &[TensorId], bids: 
     let info = |id| evidence.tensors()[evidence.index(id)].1;
     let (codes, scale) = (info(weight), info(scales[0]));
     let reason = format!(
-        "it is {} {:?} with a scale beside it ({}, {} {:?}), so that it holds codes, but no scheme \
-         of this version has such names and types; put the model's config.json beside the file if \
-         it is missing, or fetch the model in another format",
+        "it is {} {:?} with a scale ({}, {} {:?}), so it holds codes, but no supported scheme uses \
+         these names and dtypes; add the model's config.json if it is missing, or fetch the model \
+         in another format",
         codes.stored.name(),
         codes.shape,
         escaped(&scale.name),

@@ -177,7 +177,7 @@ fn recipe(
     match (standing(block.standing), kernel_of(block)) {
         (Some(reason), _) => Err(reason),
         (None, Some(kernel)) => Ok(Arc::new(BlockRows { block, kernel, columns, maker })),
-        (None, None) => Err("is not decoded by this version"),
+        (None, None) => Err("is not supported"),
     }
 }
 
@@ -206,11 +206,11 @@ impl Recipe for BlockRows {
 fn standing(standing: Standing) -> Option<&'static str> {
     match standing {
         Standing::Removed => {
-            Some("was removed from ggml and is not decoded; fetch the model as Q4_0")
+            Some("was removed from ggml and is not supported; fetch the model as Q4_0")
         }
         Standing::IkLlama => Some(
-            "is written by ik_llama.cpp only and is not decoded; its own tools can convert it \
-             to one of ggml's types",
+            "is specific to ik_llama.cpp and not supported; convert it to a ggml type with \
+             ik_llama.cpp's tools",
         ),
         Standing::Current | Standing::Apr => None,
     }
@@ -222,11 +222,11 @@ fn fork(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "I2_S" => Some((
             "I2_S",
-            "is written by BitNet's fork only and is not decoded; fetch the original model",
+            "is specific to BitNet's fork and not supported; fetch the original model",
         )),
         "MXFP4" => Some((
             "MXFP4-ollama",
-            "of early Ollama files is not decoded; fetch a newer file of the model",
+            "of early Ollama files is not supported; fetch a newer file of the model",
         )),
         _ => None,
     }

@@ -67,14 +67,13 @@ fn packs_outputs(qweight: &TensorInfo, beside: &Companions<'_>) -> bool {
     beside.groups.is_none() && scales.shape.get(1) == packed.checked_mul(8).as_ref()
 }
 
-const OUTPUTS: &str = "the config says GPTQ, but its shapes are those of eight outputs in each \
-                       word, which is the layout of another method; put the config that belongs to \
-                       this model beside it";
-const NO_CONFIG: &str = "no quantization config lies beside it, so the meaning of its zero points \
-                         is unknown: they may be stored minus one, as in most files, or as \
-                         they are (v2); the wrong choice shifts every value by one step";
-const OPEN_CONFIG: &str = "the config does not say how many bits its codes have and in which \
-                           groups, or only by a pattern that this version cannot read";
+const OUTPUTS: &str = "the config says GPTQ, but the shapes pack eight outputs per word, which is \
+                       another method's layout; use the config of this model";
+const NO_CONFIG: &str = "no quantization config found, so its zero points are ambiguous: stored \
+                         minus one, as in most files, or unchanged (v2); the wrong choice shifts \
+                         every value by one step";
+const OPEN_CONFIG: &str = "the config does not state its bits and group size, or only with an \
+                           unsupported pattern";
 
 /// The only reading, or the one that the user chose.
 fn one_of<'e>(
@@ -95,14 +94,13 @@ fn one_of<'e>(
     let shown: Vec<String> =
         readings.iter().map(|sides| format!("gptq/{}", variant(sides))).collect();
     let not_it = choice.map_or_else(String::new, |choice| {
-        format!("; '{}', which was given for it, is not one of them", shortened(choice, 40))
+        format!("; '{}' was given, but is not one of them", shortened(choice, 40))
     });
-    let config = match why {
+    let advice = match why {
         ROTATED => "",
-        _ => "put config.json or quantize_config.json beside the file, or ",
+        _ => "; add config.json or quantize_config.json, or set its scheme",
     };
-    let reason =
-        format!("{why}. It may be {}; {config}state which one it is{not_it}", shown.join(" or "));
+    let reason = format!("{why}; choices: {}{advice}{not_it}", shown.join(" or "));
     Err(("ambiguous", reason))
 }
 
@@ -117,13 +115,12 @@ fn configured(
         Ok(less_one) => *less_one,
         Err(name) if name == "marlin" => {
             return Err(
-                "its checkpoint format is marlin, whose codes are shuffled for one kernel; \
-                        this version cannot decode it"
+                "checkpoint format marlin is not supported: its codes are shuffled for a GPU kernel"
                     .to_owned(),
             );
         }
         Err(name) => {
-            return Err(format!("checkpoint format `{name}` cannot be decoded by this version"));
+            return Err(format!("checkpoint format `{name}` is not supported"));
         }
     };
     let possible = config.of_module(prefix)?;
@@ -166,8 +163,8 @@ fn readings(
 }
 
 fn unknown_width(bits: u64) -> String {
-    let planar = if (5..8).contains(&bits) { ", whose bits lie in planes," } else { "" };
-    format!("{bits}-bit GPTQ{planar} cannot be decoded by this version")
+    let planar = if (5..8).contains(&bits) { " (bit planes)" } else { "" };
+    format!("{bits}-bit GPTQ{planar} is not supported")
 }
 
 /// What the shapes say for codes of `bits` bits.
@@ -181,13 +178,13 @@ fn sides_of(
     let (_, scales) = beside.scales.ok_or("its `scales` are missing")?;
     let (_, zeros) = beside.zeros.ok_or("its `qzeros` are missing")?;
     let &[words, outputs] = &qweight.shape[..] else {
-        return Err(format!("qweight has shape {:?}, two dimensions are expected", qweight.shape));
+        return Err(format!("qweight has shape {:?}, expected two dimensions", qweight.shape));
     };
     let &[groups, scale_columns] = &scales.shape[..] else {
-        return Err(format!("scales have shape {:?}, two dimensions are expected", scales.shape));
+        return Err(format!("scales have shape {:?}, expected two dimensions", scales.shape));
     };
     if scale_columns != outputs {
-        return Err(format!("scales have {scale_columns} columns, qweight has {outputs}"));
+        return Err(format!("scales have {scale_columns} columns, but qweight has {outputs}"));
     }
     let scale_type = columns::scale_type(scales)?;
     let inputs = inputs_of(words, beside, bits)?;
@@ -222,8 +219,8 @@ fn inputs_of(words: u64, beside: &Companions<'_>, bits: u32) -> Result<u64, Stri
         return match words * 32 % bits {
             0 => Ok(capacity),
             _ => Err(format!(
-                "codes of {bits} bits do not fill its {words} words, and there is no `g_idx` that \
-                 tells how many there are"
+                "codes of {bits} bits do not fill its {words} words, and there is no `g_idx` to \
+                 tell their number"
             )),
         };
     };

@@ -56,7 +56,7 @@ pub(super) const fn found(
         fits: |_| true,
         shape: |_| None,
         detail: |_| None,
-        instead: "convert the model it was made from",
+        instead: "convert the original model",
     }
 }
 

@@ -189,10 +189,7 @@ impl<'g, 'a> Group<'g, 'a> {
             Some(detail) => format!("{}-{detail}", self.kind.name),
             None => self.kind.name.to_owned(),
         };
-        let reason = format!(
-            "stored as {}, which this version knows but does not decode: {}",
-            self.kind.title, self.kind.instead
-        );
+        let reason = format!("{} is not supported: {}", self.kind.title, self.kind.instead);
         let mut parts = vec![Part { role: role(self.kind.anchor), tensor: id }];
         parts.extend(self.companions.iter().map(|c| Part { role: role(c.0), tensor: c.1 }));
         for suffix in self.kind.drops {

@@ -166,20 +166,20 @@ fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, Str
     let weight = group.weight;
     refuse_if!(
         weight.stored != DType::U32.into(),
-        "the weight is {}, U32 is expected",
+        "the weight is {}, expected U32",
         weight.stored.name()
     );
     let (_, scales) = group.scales.ok_or("its `scales` are missing")?;
     let [outer @ .., words] = &weight.shape[..] else {
-        refuse!("the weight has no dimensions, two or more are expected")
+        refuse!("the weight has no dimensions, expected two or more")
     };
     let ([.., rows], Some(cells)) = (outer, scales.shape.last()) else {
-        refuse!("the weight has shape {:?}, two or more dimensions are expected", weight.shape)
+        refuse!("the weight has shape {:?}, expected two or more dimensions", weight.shape)
     };
     let (rows, words, cells) = (*rows, *words, *cells);
     refuse_if!(
         scales.shape.len() != weight.shape.len() || !scales.shape.starts_with(outer),
-        "scales have shape {:?}, the weight has {:?}: only the last dimension may differ",
+        "scales have shape {:?}, but the weight has {:?}; only the last dimension may differ",
         scales.shape,
         weight.shape
     );
@@ -216,7 +216,7 @@ fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, Str
 fn scale_type(scales: &TensorInfo) -> Result<DType, String> {
     match scales.stored {
         StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32 | DType::U8)) => Ok(t),
-        ref other => Err(format!("scales are {}, F16, BF16, F32 or U8 is expected", other.name())),
+        ref other => Err(format!("scales are {}, expected F16, BF16, F32 or U8", other.name())),
     }
 }
 
@@ -230,7 +230,7 @@ fn check_biases(group: &Group<'_>, scales: &TensorInfo, affine: bool) -> Result<
     let (_, biases) = biases.ok_or("its `biases` are missing")?;
     refuse_if!(
         biases.shape != scales.shape || biases.stored != scales.stored,
-        "biases are {}, scales {}: they must have the same type and shape",
+        "biases are {}, but scales are {}; both need the same type and shape",
         described(biases),
         described(scales)
     );
@@ -268,9 +268,9 @@ fn by_choice(ask: Ask<'_>, scales: (bool, bool), widths: (u64, u64)) -> Option<K
 fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
     let weight = group.weight;
     let why = match says {
-        Says::Nothing => "no config says how many bits it has".to_owned(),
+        Says::Nothing => "no config states its bits".to_owned(),
         Says::NotQuantized => "config.json says that it is not quantized".to_owned(),
-        Says::Unreadable(why) => format!("config.json cannot be understood: {why}"),
+        Says::Unreadable(why) => format!("config.json has invalid settings: {why}"),
         Says::Settings { mode, bits, group } => {
             let number = |n: Option<u64>| n.map_or("unknown".to_owned(), |n| n.to_string());
             format!(
@@ -287,14 +287,14 @@ fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
         format!("{kind} {:?}", shape_of(weight, columns))
     };
     let could = match readings {
-        [] => "which fits no kind that MLX writes".to_owned(),
+        [] => "fit no kind that MLX writes".to_owned(),
         some => format!(
-            "which could be {}: state which one it is, as in mlx/{}",
+            "fit {}; set its scheme, as in mlx/{}",
             some.iter().map(one).collect::<Vec<_>>().join(" or "),
             some[0]
         ),
     };
-    format!("{why}, its words are {:?} and its scales {stored}, {could}", weight.shape)
+    format!("{why}; its words {:?} and scales {stored} {could}", weight.shape)
 }
 
 /// Whether there is a global scale, and if so whether each stacked matrix has its own.
@@ -307,7 +307,7 @@ fn global_scale(group: &Group<'_>, kind: Kind) -> Result<Option<bool>, String> {
     let of_each = !experts.is_empty() && global.shape[..] == *experts;
     refuse_if!(
         global.stored != DType::F32.into() || !(single || of_each),
-        "global_scale is {}, F32 {experts:?} is expected",
+        "global_scale is {}, expected F32 {experts:?}",
         described(global)
     );
     Ok(Some(of_each))

@@ -31,12 +31,12 @@ struct MlxQuantizer {
 
 /// Every quantizer.
 pub(super) const ALL: &[&dyn Quantizer] = &[
-    &affine("mlx-2bit", "integers of 2 bits with a scale and a bias a group, for MLX", 2),
-    &affine("mlx-3bit", "integers of 3 bits with a scale and a bias a group, for MLX", 3),
-    &affine("mlx-4bit", "integers of 4 bits with a scale and a bias a group, for MLX", 4),
-    &affine("mlx-5bit", "integers of 5 bits with a scale and a bias a group, for MLX", 5),
-    &affine("mlx-6bit", "integers of 6 bits with a scale and a bias a group, for MLX", 6),
-    &affine("mlx-8bit", "integers of 8 bits with a scale and a bias a group, for MLX", 8),
+    &affine("mlx-2bit", "2-bit integers, one scale and bias per group, for MLX", 2),
+    &affine("mlx-3bit", "3-bit integers, one scale and bias per group, for MLX", 3),
+    &affine("mlx-4bit", "4-bit integers, one scale and bias per group, for MLX", 4),
+    &affine("mlx-5bit", "5-bit integers, one scale and bias per group, for MLX", 5),
+    &affine("mlx-6bit", "6-bit integers, one scale and bias per group, for MLX", 6),
+    &affine("mlx-8bit", "8-bit integers, one scale and bias per group, for MLX", 8),
     &MlxQuantizer { name: "mlx-mxfp4", about: "MXFP4, for MLX", kind: Mode::Mxfp4.usual() },
     &MlxQuantizer { name: "mlx-mxfp8", about: "MXFP8, for MLX", kind: Mode::Mxfp8.usual() },
     &MlxQuantizer { name: "mlx-nvfp4", about: "NVFP4, for MLX", kind: Mode::Nvfp4.usual() },
@@ -93,8 +93,8 @@ impl MlxQuantizer {
         }
         let names: Vec<String> = allowed.iter().map(u64::to_string).collect();
         let (name, names) = (self.name, names.join(", "));
-        Err(Error::usage(format!("{name} has no groups of {group}"))
-            .hint(format!("groups of {names} can be had")))
+        Err(Error::usage(format!("{name} does not support group size {group}"))
+            .hint(format!("supported group sizes: {names}")))
     }
 
     fn fate_of(&self, weight: &Candidate<'_>, kind: Kind, notes: &mut Vec<String>) -> Result<Fate> {
@@ -102,12 +102,14 @@ impl MlxQuantizer {
         if columns % kind.group != 0 {
             let (name, group) = (weight.name, kind.group);
             notes.push(format!(
-                "{name} stays as it is: its rows of {columns} are no whole groups of {group}"
+                "{name} is not quantized: row length {columns} is not a multiple of the group size \
+                 ({group})"
             ));
             return Ok(Fate::Keep);
         }
         if !matches!(weight.dtype, DType::BF16 | DType::F16 | DType::F32) {
-            let message = format!("it is {}, and MLX takes BF16, F16 and F32 only", weight.dtype);
+            let message =
+                format!("its dtype is {}, but MLX takes only BF16, F16 and F32", weight.dtype);
             return Err(Error::unsupported(message).in_tensor(weight.name));
         }
         let encoder = MlxEncoder { name: self.name, kind, dtype: weight.dtype };
@@ -121,13 +123,12 @@ fn check_family(request: &Request<'_>) -> Result<()> {
     match named {
         Some(name) if (request.takes_as_saved)("mlx-lm", name) => Ok(()),
         Some(name) => Err(Error::unsupported(format!(
-            "mlx-lm rearranges the weights of a model of type {} when it loads them, or is not known \
-             to take them as they are",
+            "model type {} is not supported: mlx-lm rearranges its weights on load, or may do so",
             shortened(name, 40)
         ))
-        .hint("mlx-lm's own `convert` makes such a model")),
+        .hint("use mlx-lm's own `convert`")),
         None => Err(Error::unsupported(
-            "config.json does not name a model_type, by which mlx-lm knows how to load a model",
+            "config.json has no model_type, which mlx-lm needs to load a model",
         )),
     }
 }

@@ -118,7 +118,7 @@ fn read(json: &Json, complete: bool) -> Says {
         Some(Err(_)) => None,
     };
     let Some(mode) = mode else {
-        return Says::Unreadable(format!("mode {} is not known", shown(&json["mode"])));
+        return Says::Unreadable(format!("mode {} is unknown", shown(&json["mode"])));
     };
     let number = |key: &str| match json.get(key) {
         None | Some(Json::Null) => Ok(None),

@@ -59,7 +59,7 @@ fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
     let looks_so = info.stored.element() == Some(DType::U8) && info.shape.len() == 3;
     if looks_so && evidence.method() == Some(GPT_OSS) && evidence.find(&blocks).is_none() {
         let message = format!(
-            "scales of an MXFP4 weight, but there is no {}; a shard may be missing",
+            "scales of an MXFP4 weight, but {} is not in the model; a shard may be missing",
             crate::text::escaped(&blocks)
         );
         bids.findings.push(Finding::of(&info.name, "orphan", message));
@@ -70,19 +70,19 @@ fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
 fn understood(blocks: &TensorInfo, scales: Option<&TensorInfo>) -> Result<[u64; 3], String> {
     let scales = scales.ok_or("its scales are missing")?;
     let &[matrices, rows, groups, bytes] = &blocks.shape[..] else {
-        refuse!("blocks have shape {:?}, four dimensions are expected", blocks.shape)
+        refuse!("blocks have shape {:?}, expected four dimensions", blocks.shape)
     };
-    refuse_if!(bytes != GROUP / 2, "blocks have {bytes} bytes, 16 are expected");
+    refuse_if!(bytes != GROUP / 2, "blocks have {bytes} bytes, expected 16");
     let byte_scales = [Some(DType::U8), Some(DType::F8_E8M0)].contains(&scales.stored.element());
     refuse_if!(
         scales.shape[..] != [matrices, rows, groups] || !byte_scales,
         "scales are {}, expected U8 [{matrices}, {rows}, {groups}]",
         described(scales)
     );
-    let columns = groups.checked_mul(GROUP).ok_or("blocks are too many")?;
+    let columns = groups.checked_mul(GROUP).ok_or("there are too many blocks")?;
     // A stack of no matrices may state any sides; a single matrix of them must still be countable.
-    element_count(&[rows, columns]).ok_or("blocks are too many")?;
-    element_count(&[matrices, rows, columns]).ok_or("blocks are too many")?;
+    element_count(&[rows, columns]).ok_or("there are too many blocks")?;
+    element_count(&[matrices, rows, columns]).ok_or("there are too many blocks")?;
     Ok([matrices, rows, columns])
 }
 

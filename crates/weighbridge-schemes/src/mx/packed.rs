@@ -119,7 +119,7 @@ fn understood(
     else {
         refuse!("it has no dimensions")
     };
-    let columns = cells.checked_mul(GROUP).ok_or("its scales are too many")?;
+    let columns = cells.checked_mul(GROUP).ok_or("it has too many scales")?;
     // Elements, for a type that counts them; else bytes.
     let (four, six) = match stored {
         DType::F4 => (columns, None),
@@ -129,14 +129,14 @@ fn understood(
         true if last == four => Kind::Fp4,
         true if Some(last) == six && stored == DType::U8 => six_bits(quark)?,
         _ => refuse!(
-            "{} is {}; for {}, MXFP4 has a scale for every 16 bytes of a row, MXFP6 for every 24",
+            "{} is {}; for {}, MXFP4 has one scale per 16 bytes of a row, MXFP6 one per 24",
             escaped(&scale.name),
             described(scale),
             described(info)
         ),
     };
     if quark.is_some_and(|quark| quark.e5m3) {
-        return Err("Quark's scales of format e5m3 cannot be decoded by this version".to_owned());
+        return Err("Quark's e5m3 scales are not supported".to_owned());
     }
     let shape: Shape = front.iter().copied().chain([columns]).collect();
     element_count(&shape).and(element_count(&shape[1..])).ok_or("it is too large")?;
@@ -149,9 +149,7 @@ fn six_bits(quark: Option<&Quark>) -> Result<Kind, String> {
     match named.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["fp6_e2m3"] => Ok(Kind::Fp6 { exponent: 2 }),
         ["fp6_e3m2"] => Ok(Kind::Fp6 { exponent: 3 }),
-        _ => Err("MXFP6, but the config does not say whether its elements are fp6_e2m3 or \
-                  fp6_e3m2, or names both"
-            .to_owned()),
+        _ => Err("MXFP6, but the config names neither fp6_e2m3 nor fp6_e3m2, or both".to_owned()),
     }
 }
 
@@ -207,8 +205,8 @@ fn mentions(evidence: &Evidence<'_>, key: &str) -> Vec<String> {
 
 /// Quark's older kind has its scales between the codes, and nothing beside the weight.
 fn refuse_in_band(id: TensorId, info: &TensorInfo, bids: &mut Bids) {
-    let reason = "Quark's dtype `mx`, whose scales stand between the codes, cannot be decoded by \
-                  this version; export it with scale_format e8m0";
+    let reason = "Quark's dtype `mx`, which interleaves scales and codes, is not supported; export \
+                  it with scale_format e8m0";
     bids.refuse_tensor(info, vec![Part { role: "weight", tensor: id }], reason);
 }
 

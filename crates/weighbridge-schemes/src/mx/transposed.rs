@@ -55,9 +55,7 @@ impl Recipe for Transposed {
     }
 
     fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
-        Err(
-            "its experts lie in one stack, and no other layout has stacked experts with these codes",
-        )
+        Err("its experts are stacked, and no other layout has stacked experts with these codes")
     }
 
     fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
@@ -141,7 +139,7 @@ impl Transposed {
         let mut staged = staged.chunks_exact(2);
         for panel in self.panels(elements) {
             let Some(&[blocks, scales]) = staged.next() else {
-                return Err(Error::usage("MXFP4 needs its blocks and scales"));
+                return Err(Error::usage("expected MXFP4 blocks and scales"));
             };
             let (now, rest) = out.split_at_mut(length(panel.elements.end - panel.elements.start));
             out = rest;
@@ -232,8 +230,8 @@ fn powers(scales: &[u8], out: &mut [Factor]) -> Result<(), usize> {
 }
 
 fn invalid_scale(expert: u64, row: u64, group: u64) -> Error {
-    Error::malformed(format!("the scale of matrix {expert}, row {row}, group {group} is 255, which is not a number"))
-        .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
+    Error::malformed(format!("the scale of matrix {expert}, row {row}, group {group} is 255 (NaN)"))
+        .hint("scales must be finite: the file is damaged, or its scheme is not the detected one")
 }
 
 #[cfg(test)]

@@ -82,13 +82,13 @@ pub(super) fn decide(
         (Described::No, false) if says_modelopt(evidence, found).map_err(undecodable)? => {
             (&[MODELOPT], "the config says")
         }
-        (Described::No, false) => (&ALL, "nothing beside the weight excludes"),
+        (Described::No, false) => (&ALL, "the metadata allows"),
     };
     let left: Vec<Layout> = said.iter().copied().filter(|one| one.fits(sides)).collect();
     match left[..] {
         [one] => Ok(one),
         [] => Err(undecodable(format!(
-            "{by} that its layout is {}, but the shape of weight_scale contradicts that",
+            "{by} layout {}, but the shape of weight_scale does not fit",
             names(said)
         ))),
         _ => by_choice(evidence, found, &left),
@@ -116,21 +116,21 @@ fn by_choice(
         return Ok(one);
     }
     let differ = |of: fn(Layout) -> bool| left.iter().any(|l| of(*l) != of(left[0]));
-    let nibbles = "whether the first of two codes is the low nibble (modelopt) or the high one \
-                   (comfy): if that were wrong, every two neighbours would be swapped";
-    let scales = "whether scales lie row by row or swizzled in tiles of 128 x 4: if that were \
-                  wrong, every group would get another's scale";
+    let nibbles = "the first of two codes may be the low nibble (modelopt) or the high one \
+                   (comfy), and the wrong choice swaps every two neighbours";
+    let scales = "scales may be stored row by row or swizzled in tiles of 128 x 4, and the wrong \
+                  choice gives every group another's scale";
     let open = match (differ(Layout::is_comfy), differ(Layout::is_swizzled)) {
-        (true, true) => format!("{nibbles}; and {scales}"),
+        (true, true) => format!("{nibbles}; {scales}"),
         (true, false) => nibbles.to_owned(),
         _ => scales.to_owned(),
     };
     let not_it = choice.map_or_else(String::new, |choice| {
-        format!("; '{}', which was given for it, is not one of them", shortened(choice, 40))
+        format!("; '{}' was given, but is not one of them", shortened(choice, 40))
     });
     Err((
         "ambiguous",
-        format!("NVFP4, but nothing says {open}. It could be {}{not_it}", choices(left)),
+        format!("its NVFP4 layout is ambiguous: {open}; choices: {}{not_it}", choices(left)),
     ))
 }
 
@@ -161,7 +161,7 @@ fn described(
     match comfy::format(&json) {
         Some(FORMAT) => Ok(described),
         other => Err(format!(
-            "it has the parts of an NVFP4 weight, but is described as {}",
+            "it has the tensors of an NVFP4 weight, but its metadata says {}",
             shortened(other.unwrap_or("nothing"), 40)
         )),
     }
@@ -214,7 +214,7 @@ fn says_modelopt(evidence: &Evidence<'_>, found: &Candidate<'_>) -> Result<bool,
     let named = |of: &dyn Fn(&Json) -> Option<String>| all.iter().flatten().find_map(|j| of(j));
     match named(&of_layer).or_else(|| named(&modelopt::algorithm)) {
         Some(name) if !name.contains("NVFP4") && name != "MIXED_PRECISION" => Err(format!(
-            "it has the parts of an NVFP4 weight, but the config says {}",
+            "it has the tensors of an NVFP4 weight, but the config says {}",
             shortened(&name, 40)
         )),
         _ => Ok(true),

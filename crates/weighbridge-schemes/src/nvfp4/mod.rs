@@ -148,7 +148,7 @@ impl<'a> Candidate<'a> {
 fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Candidate<'_>, bids: &mut Bids) {
     let parts = found.parts(evidence);
     if let Some((id, _)) = evidence.beside(found.module, comfy::TENSOR) {
-        bids.dropped.push((id, "describes the layout of the weight beside it".to_owned()));
+        bids.dropped.push((id, "layout description, not a weight".to_owned()));
     }
     let bid = match understood(evidence, files, found, &parts) {
         Ok((layout, sides, native)) => Bid {
@@ -192,14 +192,13 @@ fn refuse_factored(parts: &[Part]) -> Result<(), String> {
     let has = |role: &str| parts.iter().any(|part| part.role == role);
     refuse_if!(
         has("svdquant_lora_a") || has("svdquant_lora_b"),
-        "NVFP4_SVD: the weight is the sum of these codes and of a product of two low-rank matrices \
-         (svdquant_lora_a, svdquant_lora_b), with a factor for each input (pre_quant_scale); this \
-         version cannot combine them"
+        "NVFP4_SVD is not supported: the weight is the sum of these codes and a low-rank product \
+         (svdquant_lora_a, svdquant_lora_b), with a factor per input (pre_quant_scale)"
     );
     refuse_if!(
         has("pre_quant_scale"),
-        "NVFP4_AWQ: the layer multiplies its input with pre_quant_scale, so that these codes alone \
-         are not the weight; this version cannot combine them"
+        "NVFP4_AWQ is not supported: the layer multiplies its input by pre_quant_scale, so these \
+         codes alone are not the weight"
     );
     Ok(())
 }
@@ -231,8 +230,8 @@ fn recipe(layout: Layout, sides: &Sides, native: DType, may_move: bool) -> Arc<d
 }
 
 /// Why weights stay as they are whose activations are quantized, too.
-const ACTIVATIONS: &str = "activations are quantized too (NVFP4, not W4A16_NVFP4), which is said \
-                           otherwise in other layouts";
+const ACTIVATIONS: &str = "its activations are quantized too (NVFP4, not W4A16_NVFP4), which other \
+                           layouts express differently";
 
 fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {
     let (packing, zero) = match layout.is_comfy() {

@@ -33,10 +33,7 @@ impl Sides {
         let (matrices, rows, row_bytes) = match found.weight.shape[..] {
             [rows, bytes] => (None, rows, bytes),
             [matrices, rows, bytes] => (Some(matrices), rows, bytes),
-            _ => refuse!(
-                "its shape is {:?}, two or three dimensions are expected",
-                found.weight.shape
-            ),
+            _ => refuse!("its shape is {:?}, expected two or three dimensions", found.weight.shape),
         };
         let scale_sides = match (matrices, &scales.shape[..]) {
             (None, &[rows, columns]) => (rows, columns),
@@ -49,8 +46,7 @@ impl Sides {
         let globals = element_count(&global.shape).unwrap_or(0);
         refuse_if!(
             globals != 1 && Some(globals) != matrices,
-            "weight_scale_2 has shape {:?}; one number, or one for each stacked matrix, is \
-             expected",
+            "weight_scale_2 has shape {:?}, expected one number or one per stacked matrix",
             global.shape
         );
         element_count(&[rows, columns])
@@ -62,8 +58,8 @@ impl Sides {
         match sides.fits_rows() || sides.fits_tiles() {
             true => Ok(sides),
             false if is_transposed && matrices.is_some() => {
-                Err("its codes are packed along the middle dimension, as ModelOpt stores fused \
-                 experts of [in, out]; this version cannot decode that"
+                Err("codes packed along the middle dimension, as in ModelOpt's fused experts [in, \
+                     out], are not supported"
                     .to_owned())
             }
             false => Err(unfitting(found.weight, scales)),
@@ -108,7 +104,7 @@ impl Sides {
 fn expect_type(info: &TensorInfo, expected: DType) -> Result<(), String> {
     refuse_if!(
         info.stored.element() != Some(expected),
-        "{} is {}, {expected} is expected",
+        "{} is {}, expected {expected}",
         crate::text::escaped(&info.name),
         info.stored.name()
     );
@@ -125,8 +121,8 @@ fn unfitting(weight: &TensorInfo, scales: &TensorInfo) -> String {
         [*height, *width] = swizzle::padded(*height, *width);
     }
     format!(
-        "weight_scale has shape {:?}; for codes of {:?} it is {rows:?} row by row, or {tiles:?} \
-         swizzled",
+        "weight_scale has shape {:?}; for codes of {:?}, expected {rows:?} row by row, or \
+         {tiles:?} swizzled",
         scales.shape, weight.shape
     )
 }
@@ -147,9 +143,7 @@ fn true_sides(
             shape.as_array().into_iter().flatten().filter_map(Json::as_u64).collect();
         return match sides[..] {
             [r, c] if fits(r, rows) && fits(c, columns) => Ok((r, c)),
-            _ => Err(format!(
-                "comfy_quant says that its shape is {shape}, but [{rows}, {columns}] is stored"
-            )),
+            _ => Err(format!("comfy_quant says shape {shape}, but [{rows}, {columns}] is stored")),
         };
     }
     let bias = found.beside(evidence, "bias").map(|(_, info)| &info.shape[..]);

@@ -17,8 +17,7 @@ const TENSORS: SmallFloats = SmallFloats {
     has_minus_zero: false,
 };
 
-const SIGNS: &str =
-    "codes of minus zero stay as they are: ModelOpt's own reader takes them for zero";
+const SIGNS: &str = "codes of minus zero are kept, but ModelOpt's own reader reads them as zero";
 
 impl TargetLayout for ModelOptLayout {
     fn name(&self) -> Option<&'static str> {

@@ -30,12 +30,13 @@ impl Alike {
 
     fn unlike(&self, weight: &CodedWeight<'_>) -> String {
         let said = |bits: u32, group: Option<u64>| match group {
-            Some(group) => format!("{bits} bits in groups of {group}"),
+            Some(group) => format!("{bits} bits, group size {group}"),
             None => format!("{bits} bits"),
         };
         let form = &weight.form;
         format!(
-            "its codes have {}, those of other weights {}: this layout has one for all",
+            "its codes have {}, those of other weights {}; this layout needs the same for all \
+             weights",
             said(form.bits(), Some(form.group)),
             said(self.bits, self.group)
         )

@@ -109,15 +109,15 @@ impl Packed {
             None if inputs.is_multiple_of(groups) => inputs / groups,
             None => {
                 return Err(format!(
-                    "no config says its group size, and {groups} groups do not divide its {inputs} \
-                     inputs"
+                    "no config states the group size, and {inputs} inputs are not a multiple of \
+                     {groups} groups"
                 ));
             }
         };
         match inputs.div_ceil(size) {
             fitting if fitting == groups => Ok(size),
             other => Err(format!(
-                "the config's group size {size} gives {other} groups of {inputs} inputs, but \
+                "the config's group size {size} gives {other} groups for {inputs} inputs, but the \
                  scales have {groups}"
             )),
         }
@@ -203,8 +203,8 @@ impl<'a, L> Settings<'a, L> {
                 }
                 (Some(true), Says::Plain) => {
                     return Err(format!(
-                        "the config's rule `-:{}` says that it is not quantized, but it is packed; \
-                         put the config that belongs to this model beside it",
+                        "the config's rule `-:{}` marks it as not quantized, but it is packed; use \
+                         the config of this model",
                         shortened(rule.text, 60)
                     ));
                 }
@@ -222,9 +222,9 @@ impl<'a, L> Settings<'a, L> {
 }
 
 /// Why a weight of a rotated model is refused.
-pub(crate) const ROTATED: &str = "the config says that activations are rotated while the model \
-                                  runs (rotation_config), so its values make sense only with \
-                                  the same rotation; to decode them all the same, state its scheme";
+pub(crate) const ROTATED: &str = "the config rotates activations at run time (rotation_config), so \
+                                  its values are only valid with that rotation; to decode them \
+                                  anyway, set its scheme";
 
 /// Whether a setting says anything at all.
 fn says(json: Option<&Json>) -> bool {

@@ -27,9 +27,7 @@ impl GroupedCodes for Columns {
         match self.groups_of(listed.bytes()) {
             Ok(None) => Ok(()),
             Ok(Some(_)) => {
-                Err("its inputs belong to groups in an order of their own (act order), \
-                                which another layout cannot tell"
-                    .to_owned())
+                Err("it uses act-order groups, which other layouts cannot store".to_owned())
             }
             Err(error) => Err(error.message().to_owned()),
         }

@@ -130,7 +130,7 @@ impl Recipe for Columns {
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         let [codes, zeros, scales, rest @ ..] = staged else {
-            return Err(Error::usage("codes, zero points and scales are needed"));
+            return Err(Error::usage("expected codes, zero points and scales"));
         };
         let groups = rest.first().map(|groups| self.groups_of(groups.bytes())).transpose()?;
         let rows = rows_of(&elements, self.inputs);

@@ -19,8 +19,7 @@ pub(crate) fn check_orphan(
         there(module, "qzeros") || said && matrix
     });
     if own.or(scales).is_some_and(|module| !there(module, "qweight")) {
-        let message = "the packed weight it belongs to, `qweight`, is not in the model; a shard \
-                       may be missing";
+        let message = "its packed weight, `qweight`, is not in the model; a shard may be missing";
         bids.findings.push(Finding::of(&info.name, "orphan", message.to_owned()));
     }
 }

@@ -32,13 +32,14 @@ impl ColumnPacker {
     /// The tensors that a weight becomes, or why it does not fit.
     pub(crate) fn packed(self, weight: &CodedWeight<'_>) -> Result<PackedWeight, String> {
         let form = &self.form;
-        let module = weight.name.strip_suffix(".weight").ok_or("it is no module's `weight`")?;
+        let module =
+            weight.name.strip_suffix(".weight").ok_or("its name does not end in `.weight`")?;
         if !matches!(form.numbers, CodeNumbers::Integers { .. }) {
-            return Err("its codes are floats, this layout holds whole numbers".to_owned());
+            return Err("its codes are floats, but this layout stores integers".to_owned());
         }
         let (rows, columns, groups) = (form.rows, form.columns, form.groups());
         if !rows.is_multiple_of(form.codes_a_word()) {
-            return Err(format!("its {rows} rows do not fill the words of zero points"));
+            return Err(format!("its {rows} rows do not fill whole words of zero points"));
         }
         let words = rows / form.codes_a_word();
         let each = |elements: u64, bytes: u64| Groups::Of { elements, bytes };

@@ -90,6 +90,6 @@ pub(crate) fn bid_or_refuse(
 pub(crate) fn scale_type(scales: &TensorInfo) -> Result<DType, String> {
     match scales.stored {
         StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32)) => Ok(t),
-        ref other => Err(format!("scales are {}, a float type is expected", other.name())),
+        ref other => Err(format!("scales are {}, expected a float type", other.name())),
     }
 }

@@ -211,5 +211,5 @@ pub(super) fn each_piece(
 
 /// The first staged slabs.
 pub(super) fn taken<'s, 'a>(staged: &'s [Staged<'a>], count: usize) -> Result<&'s [Staged<'a>]> {
-    staged.get(..count).ok_or_else(|| Error::usage("some of what it needs is not staged"))
+    staged.get(..count).ok_or_else(|| Error::usage("some required bytes are not staged"))
 }

@@ -101,8 +101,7 @@ impl Figure for Bounds {
     fn decode(of: &Weighed<'_>, out: &mut [Self], singles: &mut Vec<f32>) -> Result<()> {
         // Numbers of about one are rounded to half precision by half a step each way.
         const HALF_STEP: f32 = 1.0 / 1024.0;
-        let origins =
-            of.recipe.origins().ok_or_else(|| Error::usage("its bounds are not known"))?;
+        let origins = of.recipe.origins().ok_or_else(|| Error::usage("its bounds are unknown"))?;
         origins.bounds(&of.portion, of.singles(singles)?, out)?;
         let more = if of.in_half { HALF_STEP } else { 0.0 };
         let changed = |bounds: Self| {

@@ -134,7 +134,7 @@ impl Matrix {
 
     fn decode_as<T: Number + Element>(&self, of: &Portion<'_>, out: &mut [T]) -> Result<()> {
         let Some((codes, staged)) = of.staged.split_first() else {
-            return Err(Error::usage("a matrix needs its codes"));
+            return Err(Error::usage("expected the codes of a matrix"));
         };
         let (level, native) = (simd::level(), self.native == T::DTYPE && T::DTYPE != DType::F32);
         let [rows, columns] = self.sides(&of.elements);
@@ -183,7 +183,7 @@ pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
 
 fn no_scale(of: &str, scale: f32) -> Error {
     Error::malformed(format!("the scale of {of} is {scale}"))
-        .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
+        .hint("scales must be finite: the file is damaged, or its scheme is not the detected one")
 }
 
 impl Recipe for Matrix {

@@ -168,7 +168,9 @@ impl Matrix {
         let (Some((_, staged)), Choice::Nearest(loss) | Choice::Either(loss, _)) =
             (of.staged.split_first(), &self.choice)
         else {
-            return Err(Error::usage("a matrix needs its codes, which must be the nearest"));
+            return Err(Error::usage(
+                "expected the codes of a matrix, each the nearest to its value",
+            ));
         };
         let numbers = Numbers::of(&self.codes);
         let (mut at, mut unsure) = (0, [0.0; GROUPS]);

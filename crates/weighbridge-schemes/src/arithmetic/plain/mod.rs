@@ -27,8 +27,8 @@ mod narrow;
 pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
     match info.stored.element() {
         Some(dtype) if widen(dtype, Level::BASELINE, &[], &mut []) => Ok(Plain { dtype }),
-        Some(dtype) => Err(format!("{dtype} cannot be decoded by this version")),
-        None => Err(format!("type {} is not known to this version", escaped(info.stored.name()))),
+        Some(dtype) => Err(format!("dtype {dtype} is not supported")),
+        None => Err(format!("type {} is not supported", escaped(info.stored.name()))),
     }
 }
 

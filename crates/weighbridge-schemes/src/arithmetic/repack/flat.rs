@@ -36,7 +36,7 @@ impl GroupedCodes for FlatCodes {
         match self.kept_from {
             Some((kept_from, reason)) if kept_from == taker => Err(reason.to_owned()),
             _ if self.is_stack && taker == Taker::Layout => {
-                Err("it is a stack of matrices".to_owned())
+                Err("stacks of matrices are not supported".to_owned())
             }
             _ => Ok(self.form),
         }

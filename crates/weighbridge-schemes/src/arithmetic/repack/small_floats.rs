@@ -38,18 +38,20 @@ impl SmallFloats {
     /// The tensors that a weight becomes, or why it does not fit.
     pub fn packed(self, weight: &CodedWeight<'_>) -> Result<PackedWeight, String> {
         let form = weight.form;
-        let module = weight.name.strip_suffix(".weight").ok_or("it is no module's `weight`")?;
+        let module =
+            weight.name.strip_suffix(".weight").ok_or("its name does not end in `.weight`")?;
         let CodeNumbers::Floats { has_minus_zero } = form.numbers else {
-            return Err("its codes are whole numbers, this layout holds floats".to_owned());
+            return Err("its codes are integers, but this layout stores floats".to_owned());
         };
         if (form.scale, form.group) != (SCALE, GROUP) {
             let (scale, group) = (form.scale.name(), form.group);
             return Err(format!(
-                "its scales are {scale} for groups of {group}, this layout has {} for groups of {GROUP}",
+                "its scales are {scale} with group size {group}, but this layout has {} with group \
+                 size {GROUP}",
                 SCALE.name()
             ));
         }
-        let (factor, divides) = weight.global.ok_or("it has no factor for all of its scales")?;
+        let (factor, divides) = weight.global.ok_or("it has no global scale")?;
         let factor = exchanged(factor, divides, self.divides).ok_or_else(|| inexact(factor))?;
         let (rows, columns) = (form.rows, form.columns);
         let tensor = |end: &str, dtype: DType, shape: &[u64], groups: Groups| {
@@ -69,8 +71,8 @@ impl SmallFloats {
 
 fn inexact(factor: f32) -> String {
     format!(
-        "its factor {factor} multiplies scales in one layout and divides them in the other, and no \
-         number in its place gives the same products to the bit"
+        "its global scale {factor} multiplies in one layout and divides in the other, and no \
+         reciprocal gives bit-identical values"
     )
 }
 

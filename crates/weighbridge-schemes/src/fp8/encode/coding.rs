@@ -38,9 +38,9 @@ pub(super) struct Blocks {
 impl WeightEncoder for Blocks {
     fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let [codes, inverses] = out else {
-            return Err(Error::usage("codes and scales are two tensors"));
+            return Err(Error::usage("expected two tensors: codes and scales"));
         };
-        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        let too_large = |_| Error::limit("a row is too large for this machine's address space");
         let columns = usize::try_from(self.columns).map_err(too_large)?.max(1);
         encode_stripes(simd::level(), columns, values, codes, inverses);
         Ok(())
@@ -115,7 +115,7 @@ impl WeightEncoder for Whole {
 
     fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let [codes, stored] = out else {
-            return Err(Error::usage("codes and a scale are two tensors"));
+            return Err(Error::usage("expected two tensors: codes and a scale"));
         };
         let largest = f32::from_bits(self.largest.load(Ordering::Relaxed));
         let [scale, inverse] = scales(largest);

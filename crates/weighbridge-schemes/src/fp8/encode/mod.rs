@@ -55,10 +55,8 @@ impl Quantizer for Way {
 
     fn about(&self) -> &'static str {
         match self {
-            Self::Blocks => {
-                "8-bit floats, a scale for each block of 128 x 128 (as DeepSeek has them)"
-            }
-            Self::Whole => "8-bit floats, a scale for each weight (as vLLM loads them)",
+            Self::Blocks => "8-bit floats, one scale per 128 x 128 block (DeepSeek)",
+            Self::Whole => "8-bit floats, one scale per tensor (vLLM)",
         }
     }
 
@@ -68,14 +66,11 @@ impl Quantizer for Way {
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
         if request.wishes.group_size.is_some() {
-            return Err(Error::usage(format!(
-                "{} has no groups of columns",
-                Quantizer::name(self)
-            )));
+            return Err(Error::usage(format!("{} has no group size", Quantizer::name(self))));
         }
         let mut choice = choose_linear(request, |_, weight| match weight.dtype {
             DType::F32 | DType::BF16 | DType::F16 => Ok(Arc::new(*self) as Arc<dyn Encoder>),
-            dtype => Err(format!("there is no rule for numbers of {dtype}")),
+            dtype => Err(format!("dtype {dtype} is not supported")),
         })?;
         let is_partial = |weight: &&Candidate<'_>| {
             weight.shape.len() == 2 && weight.shape.iter().any(|side| side % SIDE != 0)
@@ -85,8 +80,9 @@ impl Quantizer for Way {
         let partial = encoded.map(|(weight, _)| weight).filter(is_partial).count();
         if *self == Self::Blocks && partial > 0 {
             choice.notes.push(format!(
-                "{partial} weights have sides that are no whole blocks of {SIDE}: their last blocks \
-                 are smaller, as in DeepSeek's files; transformers 5.22.2 does not dequantize these"
+                "{partial} weights have sides that are not multiples of {SIDE}: their last blocks \
+                 are smaller, as in DeepSeek's files; transformers 5.22.2 does not dequantize \
+                 these"
             ));
         }
         Ok(Chosen::stated(self.section(&choice.plain), choice.fates, choice.notes))
@@ -127,7 +123,7 @@ impl Encoder for Way {
     }
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
-        let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
+        let &[rows, columns] = shape else { return Err("it is not a matrix".to_owned()) };
         let tensor = EncodedTensor::of;
         let each = Groups::Of { elements: 1, bytes: 1 };
         let codes = tensor(name.to_owned(), DType::F8_E4M3, shape, each);

@@ -18,8 +18,8 @@ pub(crate) const METADATA: &str = "_quantization_metadata";
 pub(crate) const TENSOR: &str = ".comfy_quant";
 
 /// Why a file whose metadata is damaged cannot be decoded.
-pub(crate) const UNREADABLE: &str = "the file's _quantization_metadata, which says how its layers \
-                                     are stored, cannot be read; fetch the file again";
+pub(crate) const UNREADABLE: &str = "cannot read the layer formats in the file's \
+                                     _quantization_metadata; fetch the file again";
 
 /// The tensor that describes a module, and its contents.
 pub(crate) fn description<'a>(

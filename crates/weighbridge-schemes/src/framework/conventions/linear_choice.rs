@@ -44,9 +44,9 @@ pub(crate) fn choose_linear(
     }
     if !fates.iter().any(|fate| matches!(fate, Fate::Encode(_))) {
         let why = left.first().map(|(name, reason)| format!(": {}: {reason}", escaped(name)));
-        let why = why.unwrap_or_else(|| ", under the names that transformers gives".to_owned());
+        let why = why.unwrap_or_else(|| " (names must be those of transformers)".to_owned());
         return Err(Error::unsupported(format!(
-            "the model has no matrix of a linear layer that can be stored so{why}"
+            "the model has no linear layer that this type can store{why}"
         )));
     }
     if !plain.iter().any(|module| module.rsplit('.').next() == Some(LAST)) {
@@ -73,8 +73,8 @@ fn notes(left: &[(&str, String)]) -> Vec<String> {
         }
     }
     let line = |&(name, reason, count): &(&str, &str, usize)| match count {
-        1 => format!("{} stays as it is: {reason}", escaped(name)),
-        _ => format!("{} and {} more stay as they are: {reason}", escaped(name), count - 1),
+        1 => format!("{} is not quantized: {reason}", escaped(name)),
+        _ => format!("{} and {} more are not quantized: {reason}", escaped(name), count - 1),
     };
     reasons.iter().map(line).collect()
 }

@@ -16,8 +16,8 @@ pub(crate) fn refuse(configs: &Configs<'_>, library: &str) -> Result<()> {
     match named.into_iter().find(|name| FAMILIES.contains(name)) {
         None => Ok(()),
         Some(name) => Err(Error::unsupported(format!(
-            "models of {} have linear layers that {library} turns around first, which is not done \
-             here",
+            "model family {} is not supported: {library} transposes its linear layers before \
+             quantizing",
             escaped(name)
         ))),
     }

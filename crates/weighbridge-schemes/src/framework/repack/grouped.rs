@@ -94,18 +94,22 @@ impl GroupedForm {
         scale: DType,
     ) -> Result<Self, String> {
         if ![4, 8].contains(&bits) {
-            return Err(format!("its codes have {bits} bits: only those of 4 and 8 are moved"));
+            return Err(format!(
+                "its codes have {bits} bits, but only 4 and 8 bits can be repacked"
+            ));
         }
         let numbers = CodeNumbers::Integers { bits, has_zeros };
         let form = Self { numbers, rows, columns, group, scale };
         if group == 0 || !columns.is_multiple_of(group) {
-            return Err(format!("its {columns} columns are not whole groups of {group}"));
+            return Err(format!(
+                "row length {columns} is not a multiple of the group size ({group})"
+            ));
         }
         let word = form.codes_a_word();
         if columns.is_multiple_of(word) && (form.groups() == 1 || group.is_multiple_of(word)) {
             return Ok(form);
         }
-        Err(format!("its {columns} columns in groups of {group} are no whole words"))
+        Err(format!("its {columns} columns in groups of {group} do not fill whole words"))
     }
 }
 
@@ -186,4 +190,4 @@ pub trait GroupedCodes: Send + Sync {
 }
 
 /// Why codes stay where they are that no other scheme holds.
-pub const NOT_MOVED: &str = "it is stored in a way that no other layout holds as it is";
+pub const NOT_MOVED: &str = "its codes cannot be moved to another layout unchanged";
