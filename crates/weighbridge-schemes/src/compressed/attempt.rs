@@ -189,9 +189,10 @@ impl Attempt<'_, '_, '_> {
             }
             (Some(DType::F8_E4M3), None) => refuse!("its `weight_global_scale` is missing"),
             (Some(DType::U8 | DType::F8_E8M0), None) => {
-                match cells.checked_mul(24) == Some(width) {
-                    true => (Kind::E2m3, 32, cells.checked_mul(32)),
-                    false => (Kind::E2m1 { global: false }, 32, width.checked_mul(2)),
+                if cells.checked_mul(24) == Some(width) {
+                    (Kind::E2m3, 32, cells.checked_mul(32))
+                } else {
+                    (Kind::E2m1 { global: false }, 32, width.checked_mul(2))
                 }
             }
             _ => refuse!(

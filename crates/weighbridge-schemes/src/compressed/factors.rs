@@ -48,21 +48,21 @@ pub(super) struct PackedZeros {
 impl PackedZeros {
     /// Rows of words that `rows` rows take.
     pub(super) fn words_for(rows: u64, bits: u32, stream: bool) -> u64 {
-        match stream {
-            true => (rows * u64::from(bits)).div_ceil(32),
-            false => rows.div_ceil(u64::from(32 / bits)),
+        if stream {
+            (rows * u64::from(bits)).div_ceil(32)
+        } else {
+            rows.div_ceil(u64::from(32 / bits))
         }
     }
 
     /// The first bit of a row's codes, over all rows of words.
     fn bit(&self, row: u64) -> u64 {
         let (matrix, row) = (row / self.rows, row % self.rows);
-        let inside = match self.stream {
-            true => row * u64::from(self.bits),
-            false => {
-                let per_word = u64::from(32 / self.bits);
-                row / per_word * 32 + row % per_word * u64::from(self.bits)
-            }
+        let inside = if self.stream {
+            row * u64::from(self.bits)
+        } else {
+            let per_word = u64::from(32 / self.bits);
+            row / per_word * 32 + row % per_word * u64::from(self.bits)
         };
         matrix * self.words * 32 + inside
     }
@@ -228,11 +228,12 @@ impl Arranged {
 
 /// Nothing writes small floats with a zero point, and their rounding is not defined.
 fn zero_or_error(zero: f32, row: u64, group: u64) -> Result<f32> {
-    match zero == 0.0 {
-        true => Ok(0.0),
-        false => Err(Error::unsupported(format!(
+    if zero == 0.0 {
+        Ok(0.0)
+    } else {
+        Err(Error::unsupported(format!(
             "the zero point of row {row}, group {group} is {zero}, but float codes have none"
-        ))),
+        )))
     }
 }
 

@@ -12,15 +12,16 @@ type Refusal = (&'static str, String);
 impl Module<'_, '_> {
     /// Bids for the module, or says why it cannot be decoded.
     pub(super) fn bid(&self, settings: &Settings, bids: &mut Bids) {
-        let layout = match self.has_plain_weight {
-            true => Err((
+        let layout = if self.has_plain_weight {
+            Err((
                 "undecodable",
                 format!(
                     "{}.weight is also stored, and the right one is unknown; remove one of them",
                     self.name
                 ),
-            )),
-            false => self.layout(settings),
+            ))
+        } else {
+            self.layout(settings)
         };
         match layout {
             Ok(layout) => bids.weights.push(Bid {

@@ -32,15 +32,14 @@ impl TargetLayout for PackedLayout {
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
         let is_float =
             |weight: &CodedWeight<'_>| matches!(weight.form.numbers, CodeNumbers::Floats { .. });
-        let (weights, settings) = match model.weights.iter().any(is_float) {
-            true => (model.each(|weight| FLOATS.packed(weight))?, of_floats(model)),
-            false => {
-                let symmetric = model.is_symmetric();
-                let packed = |weight: &CodedWeight<'_>| {
-                    IntegerPacker { form: weight.form, symmetric }.packed(weight)
-                };
-                (model.each(packed)?, settings(model, symmetric))
-            }
+        let (weights, settings) = if model.weights.iter().any(is_float) {
+            (model.each(|weight| FLOATS.packed(weight))?, of_floats(model))
+        } else {
+            let symmetric = model.is_symmetric();
+            let packed = |weight: &CodedWeight<'_>| {
+                IntegerPacker { form: weight.form, symmetric }.packed(weight)
+            };
+            (model.each(packed)?, settings(model, symmetric))
         };
         Ok(LaidOut::described(weights, settings))
     }

@@ -81,9 +81,10 @@ impl Geometry {
     /// codes run on over all rows.
     pub(super) fn columns(&self) -> [u64; 2] {
         let [rows, columns] = self.sides;
-        match self.is_single() {
-            true => [rows * columns, (rows * columns).max(1)],
-            false => [columns, self.block[1]],
+        if self.is_single() {
+            [rows * columns, (rows * columns).max(1)]
+        } else {
+            [columns, self.block[1]]
         }
     }
 
@@ -195,10 +196,7 @@ fn check(side: u64, cells: u64, block: u64, what: &str, fused: bool) -> Result<u
     }
     let units = [2u64, 4, 8, 16];
     let padded = units.iter().any(|&unit| needed.checked_next_multiple_of(unit) == Some(cells));
-    match padded {
-        true => Ok(block),
-        false => Err(format!("{mismatch}, and padding does not explain it")),
-    }
+    if padded { Ok(block) } else { Err(format!("{mismatch}, and padding does not explain it")) }
 }
 
 /// The only block that explains the cells: a power of two, the last block perhaps not full.

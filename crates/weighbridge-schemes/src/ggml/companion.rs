@@ -97,9 +97,10 @@ impl Scaled {
     /// The scales that some elements need.
     fn scales(&self, elements: &Range<u64>) -> Range<u64> {
         let columns = self.blocks.columns.max(1);
-        match self.one_per_row {
-            true => elements.start / columns..elements.end.div_ceil(columns),
-            false => 0..1,
+        if self.one_per_row {
+            elements.start / columns..elements.end.div_ceil(columns)
+        } else {
+            0..1
         }
     }
 

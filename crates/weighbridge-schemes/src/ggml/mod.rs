@@ -162,9 +162,10 @@ fn maker(evidence: &Evidence<'_>) -> Maker {
         let mut keys = evidence.metadata().iter().flat_map(|metadata| metadata.iter());
         keys.any(|(key, _)| key.starts_with(start))
     };
-    match has("general.") {
-        true => Maker::Ggml { by_importance: has("quantize.imatrix.") },
-        false => Maker::Apr,
+    if has("general.") {
+        Maker::Ggml { by_importance: has("quantize.imatrix.") }
+    } else {
+        Maker::Apr
     }
 }
 

@@ -88,9 +88,10 @@ impl Kind {
     /// Every kind that MLX writes and that fits rows of `words` words and `cells` groups.
     pub(super) fn readings(affine: bool, words: u64, cells: u64) -> Vec<Self> {
         let groups = |bits| GROUPS.map(|group| Self { mode: Mode::Affine, bits, group });
-        let all: Vec<Self> = match affine {
-            true => BITS.into_iter().flat_map(groups).collect(),
-            false => [Mode::Mxfp4, Mode::Mxfp8, Mode::Nvfp4].map(Mode::usual).into(),
+        let all: Vec<Self> = if affine {
+            BITS.into_iter().flat_map(groups).collect()
+        } else {
+            [Mode::Mxfp4, Mode::Mxfp8, Mode::Nvfp4].map(Mode::usual).into()
         };
         all.into_iter().filter(|kind| kind.fits(words, cells)).collect()
     }

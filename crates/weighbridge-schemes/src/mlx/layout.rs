@@ -113,10 +113,11 @@ pub(super) fn bid_for<'a>(
         return;
     }
     let group = Group::of(prefix, weight, evidence);
-    let ours = match packed {
-        true => settings.are_there() || group.has_companion(),
+    let ours = if packed {
+        settings.are_there() || group.has_companion()
+    } else {
         // Scales of bytes or with biases, in a model of MLX: somebody changed the weight's type.
-        false => group.is_complete(),
+        group.is_complete()
     };
     if !ours {
         return;

@@ -70,9 +70,10 @@ impl Quantizer for MlxQuantizer {
         let mut chosen = Chosen { additions: additions(kind), ..Chosen::default() };
         for weight in request.weights {
             let stays = (request.keeps)(weight.name) || is_ignored(weight, &request.configs);
-            let fate = match is_taken(weight) && !stays {
-                true => self.fate_of(weight, kind, &mut chosen.notes)?,
-                false => Fate::Keep,
+            let fate = if is_taken(weight) && !stays {
+                self.fate_of(weight, kind, &mut chosen.notes)?
+            } else {
+                Fate::Keep
             };
             chosen.fates.push(fate);
         }

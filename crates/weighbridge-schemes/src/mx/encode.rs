@@ -66,9 +66,12 @@ impl Quantizer for GptOss {
                  this layout stores nothing else",
             ));
         }
-        let fate = |weight: &Candidate<'_>| match is_experts(weight) {
-            true => Fate::Encode(Arc::new(Self) as Arc<dyn Encoder>),
-            false => Fate::Keep,
+        let fate = |weight: &Candidate<'_>| {
+            if is_experts(weight) {
+                Fate::Encode(Arc::new(Self) as Arc<dyn Encoder>)
+            } else {
+                Fate::Keep
+            }
         };
         let section = json!({ "modules_to_not_convert": LEFT_OUT, "quant_method": GPT_OSS });
         Ok(Chosen::stated(section, request.weights.iter().map(fate).collect(), Vec::new()))

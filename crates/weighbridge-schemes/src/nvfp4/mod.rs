@@ -220,9 +220,10 @@ fn recipe(layout: Layout, sides: &Sides, native: DType, may_move: bool) -> Arc<d
     }
     let codes = FlatCodes {
         global: Some(Global { part: 2, divides: false, input: "input_scale" }),
-        kept_from: Some(match may_move {
-            true => (Taker::Layout, ACTIVATIONS),
-            false => (Taker::Blocks, NOT_MOVED),
+        kept_from: Some(if may_move {
+            (Taker::Layout, ACTIVATIONS)
+        } else {
+            (Taker::Blocks, NOT_MOVED)
         }),
         ..FlatCodes::new(&sides.shape(), (GROUP, DType::F8_E4M3), false)
     };
@@ -234,10 +235,8 @@ const ACTIVATIONS: &str = "its activations are quantized too (NVFP4, not W4A16_N
                            layouts express differently";
 
 fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {
-    let (packing, zero) = match layout.is_comfy() {
-        true => (Packing::HighNibbles, -0.0),
-        false => (Packing::LowNibbles, 0.0),
-    };
+    let (packing, zero) =
+        if layout.is_comfy() { (Packing::HighNibbles, -0.0) } else { (Packing::LowNibbles, 0.0) };
     let steps = layout.is_comfy().then_some(native);
     let stacked = |grid: Grid| match sides.globals {
         1 => grid,
@@ -245,18 +244,17 @@ fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {
         _ => Grid { matrix: sides.rows, band: u64::MAX, ..grid },
     };
     let global = stacked(Grid::single(2, DType::F32));
-    let factors: Box<dyn Factors> = match layout.is_swizzled() {
-        true => {
-            let tiles = Tiles::of_columns(sides.scales.1);
-            Box::new(TiledScales { tiles, dtype: DType::F8_E4M3, has_global: true, steps })
-        }
-        false => Box::new(Scales {
+    let factors: Box<dyn Factors> = if layout.is_swizzled() {
+        let tiles = Tiles::of_columns(sides.scales.1);
+        Box::new(TiledScales { tiles, dtype: DType::F8_E4M3, has_global: true, steps })
+    } else {
+        Box::new(Scales {
             scale: Grid::rows(1, DType::F8_E4M3, sides.scales.1),
             global: Some(global),
             cell: Cell::TimesGlobal,
             offset: None,
             steps,
-        }),
+        })
     };
     Matrix {
         codes: Codes::new(packing, |code| if code == 8 { zero } else { E2M1[usize::from(code)] }),

@@ -55,15 +55,15 @@ impl Sides {
             .ok_or("it is too large")?;
         let sides = Self { matrices, rows, columns, row_bytes, scales: scale_sides, globals };
         let is_transposed = scale_sides == (rows / 8, row_bytes) && rows % 8 == 0;
-        match sides.fits_rows() || sides.fits_tiles() {
-            true => Ok(sides),
-            false if is_transposed && matrices.is_some() => {
-                Err("codes packed along the middle dimension, as in ModelOpt's fused experts [in, \
-                     out], are not supported"
-                    .to_owned())
-            }
-            false => Err(unfitting(found.weight, scales)),
+        if sides.fits_rows() || sides.fits_tiles() {
+            return Ok(sides);
         }
+        refuse_if!(
+            is_transposed && matrices.is_some(),
+            "codes packed along the middle dimension, as in ModelOpt's fused experts [in, out], \
+             are not supported"
+        );
+        Err(unfitting(found.weight, scales))
     }
 
     fn groups(&self) -> u64 {

@@ -152,16 +152,13 @@ impl Stretch {
     /// What a block needs.
     pub(super) fn needs(&self, block: &Block, slabs: &mut Vec<Slab>) {
         let before = slabs.len();
-        match self.is_together(block) {
-            true => {
-                let span = block.first..block.first + block.span();
-                self.needs_of(&span, slabs);
-            }
-            false => {
-                let mut own = Vec::new();
-                for band in self.bands(block, &mut own) {
-                    slabs.extend(band.slabs);
-                }
+        if self.is_together(block) {
+            let span = block.first..block.first + block.span();
+            self.needs_of(&span, slabs);
+        } else {
+            let mut own = Vec::new();
+            for band in self.bands(block, &mut own) {
+                slabs.extend(band.slabs);
             }
         }
         slabs[before..].iter_mut().for_each(|slab| slab.part += self.first_part);

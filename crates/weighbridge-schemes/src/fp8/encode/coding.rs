@@ -24,9 +24,10 @@ fn scales(largest: f32) -> [f32; 2] {
 /// A code for each number times the scale.
 #[inline(always)]
 fn products(values: &[f32], scale: f32, largest: f32, codes: &mut [u8]) {
-    match largest.is_finite() {
-        true => bytes(values, codes, |value| finite_to_e4m3(value * scale)),
-        false => bytes(values, codes, |value| to_e4m3(value * scale)),
+    if largest.is_finite() {
+        bytes(values, codes, |value| finite_to_e4m3(value * scale))
+    } else {
+        bytes(values, codes, |value| to_e4m3(value * scale))
     }
 }
 

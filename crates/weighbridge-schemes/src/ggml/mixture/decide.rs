@@ -161,10 +161,8 @@ impl<'a> State<'a> {
         let is_forward = matches!(category, Category::Down | Category::Gate | Category::Up);
         // Experts are not always in the order of their blocks.
         let by_name = is_forward && self.facts.experts > 1 && !rules::has_few_bits(file);
-        let layers = match by_name || rules::asks_for_layers(file) {
-            true => self.facts.layers()?,
-            false => 0,
-        };
+        let layers =
+            if by_name || rules::asks_for_layers(file) { self.facts.layers()? } else { 0 };
         let layer = if by_name { layer_of(name, layers)? } else { before };
         Ok(Case {
             layer,

@@ -156,13 +156,13 @@ impl FileType {
         if becomes != WITHOUT_SCALE || self.name.ends_with(GGML) {
             return (becomes, importance);
         }
-        match has_scale(weight.name) {
-            true => (WITH_SCALE, importance),
-            false if is_asked => (becomes, importance),
-            false => {
-                notes.another_type(weight.name, becomes, "Q8_0");
-                ("Q8_0", importance)
-            }
+        if has_scale(weight.name) {
+            (WITH_SCALE, importance)
+        } else if is_asked {
+            (becomes, importance)
+        } else {
+            notes.another_type(weight.name, becomes, "Q8_0");
+            ("Q8_0", importance)
         }
     }
 
@@ -184,9 +184,10 @@ impl FileType {
             block.is_some_and(|encoder| encoder.needs_importance()) && !request.wishes.thorough
         };
         if by_rule || by_coding() {
-            let reason = match request.wishes.has_importance {
-                true => "the given one does not cover it",
-                false => "none was given",
+            let reason = if request.wishes.has_importance {
+                "the given one does not cover it"
+            } else {
+                "none was given"
             };
             return Err(Error::usage(format!(
                 "{becomes} needs an importance matrix, but {reason}"
