@@ -71,10 +71,10 @@ impl Encoder for FourBits {
         let u8 = |end: &str, shape: &[u64], groups| tensor(end, DType::U8, shape, groups);
         let f32 = |end: &str, count: u64, groups| tensor(end, DType::F32, &[count], groups);
         let mut tensors = vec![u8("", &[bytes, 1], each(1, BLOCK as u64 / 2))];
-        if !self.is_nested {
-            tensors.push(f32(".absmax", blocks, each(1, 4)))
+        if self.is_nested {
+            tensors.push(u8(".absmax", &[blocks], each(1, 1)));
         } else {
-            tensors.push(u8(".absmax", &[blocks], each(1, 1)))
+            tensors.push(f32(".absmax", blocks, each(1, 4)));
         }
         tensors.push(f32(".quant_map", 16, Groups::Once));
         if self.is_nested {

@@ -18,13 +18,13 @@ pub(super) fn state(kind: &str, dtype: DType, shape: &[u64], is_nested: bool) ->
     let start = format!(
         r#"{{"quant_type": "{kind}", "blocksize": {block}, "dtype": "{dtype}", "shape": [{sizes}]"#
     );
-    if !is_nested {
-        start + "}"
-    } else {
+    if is_nested {
         let block = scales::BLOCK;
         format!(
             r#"{start}, "nested_blocksize": {block}, "nested_dtype": "float32", "nested_offset": "#
         )
+    } else {
+        start + "}"
     }
 }
 
