@@ -23,7 +23,7 @@ use crate::framework::{
 mod settings;
 mod target;
 
-/// The scheme.
+/// The AWQ scheme.
 pub struct Awq;
 
 impl Scheme for Awq {
@@ -61,7 +61,7 @@ impl Scheme for Awq {
             if let Some(prefix) = info.name.strip_suffix(".qweight") {
                 bid_for(prefix, (id, info), evidence, config.as_ref(), bids);
             }
-            // Without a config another scheme has these names too, and reports them.
+            // Without a config, another scheme has these names too and reports them.
             if config.is_some() {
                 let own = info.name.strip_suffix(".qzeros");
                 columns::check_orphan(own, info, true, evidence, bids);
@@ -115,12 +115,12 @@ fn bid_for(
     columns::bid_or_refuse((prefix, qweight), parts, decided, bids);
 }
 
-/// Shapes alone cannot tell in which order outputs lie in a word, so the user must.
+/// Shapes alone do not tell the order of outputs in a word, so the user must.
 const NO_CONFIG: &str = "no quantization config found; eight interleaved outputs per word (AWQ) \
                          and eight in natural order have the same shapes; add config.json or \
                          quant_config.json, or set its scheme if it is AWQ";
 
-/// An error unless the user chose this reading.
+/// Returns an error unless the user chose this reading.
 fn by_choice(variant: &str, choice: Option<&str>, why: &str) -> Result<(), (&'static str, String)> {
     match choice.and_then(|choice| choice.strip_prefix("awq/")) {
         Some(named) if named == variant || named == "gemm" => Ok(()),
@@ -128,7 +128,7 @@ fn by_choice(variant: &str, choice: Option<&str>, why: &str) -> Result<(), (&'st
     }
 }
 
-/// Whether the shapes are those of this layout.
+/// Whether the shapes fit this layout.
 fn is_gemm(qweight: &TensorInfo, scales: Option<StoredTensor<'_>>) -> bool {
     let (&[_, packed], Some((_, scales))) = (&qweight.shape[..], scales) else { return false };
     scales.shape.get(1) == packed.checked_mul(8).as_ref() && qweight.stored == DType::I32.into()

@@ -1,8 +1,8 @@
-//! Numbers into signed bytes with a scale a row: an [`Encoder`].
+//! Encodes numbers as signed bytes with one scale per row: an [`Encoder`].
 //!
-//! As bitsandbytes 0.50.2 does: numbers are rounded to half precision first; `SCB` is the largest
-//! magnitude of a row, and a code is the number times `(1 / SCB) * 127` in single precision, rounded
-//! to the nearest, the even one of two. A row of zeros has codes of zero.
+//! The arithmetic is that of bitsandbytes 0.50.2. Numbers are rounded to half precision first.
+//! `SCB` is the largest magnitude of a row, and a code is the number times `(1 / SCB) * 127` in
+//! single precision, rounded to the nearest, ties to even. A row of zeros has codes of zero.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use crate::simd::{self, half_to_f32, kernel};
 #[derive(Clone, Copy)]
 pub(super) struct EightBits;
 
-/// What users call it.
+/// Name for users.
 pub(super) const NAME: &str = "bnb-int8";
 
 impl Encoder for EightBits {
@@ -60,7 +60,7 @@ struct EightBitsOfWeight {
 
 impl WeightEncoder for EightBitsOfWeight {
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
-        // The only number of the last tensor is zero: rows.
+        // The last tensor's only number is zero, for rows.
         let [codes, scales, ..] = out else { return Err(Error::usage("expected output tensors")) };
         let too_large = |_| Error::limit("a row is too large for this machine's address space");
         let columns = usize::try_from(self.columns).map_err(too_large)?;
@@ -97,7 +97,8 @@ impl WeightEncoder for EightBitsOfWeight {
 }
 
 kernel! {
-    /// Encodes a row, with room for its numbers in half precision; gives its largest magnitude.
+    /// Encodes a row, with a buffer for its numbers in half precision. Returns its largest
+    /// magnitude.
     fn encode_row(isa; values: &[f32], halves: &mut [f16], codes: &mut [u8]) -> f32 {
         isa.narrow(values, halves);
         // Rounding keeps the order of magnitudes.

@@ -1,4 +1,4 @@
-//! NF4 and FP4: from names, shapes and the state to a recipe, or to a finding.
+//! NF4 and FP4: derives a recipe or a finding from names, shapes and the state.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::dtype::DType;
 use crate::framework::parts::{described, parts_of};
 use crate::framework::{Bid, Bids, Evidence, Recipe, StoredTensor};
 
-/// What the codes of NF4 stand for: quantiles of a normal distribution, as published.
+/// Values of the NF4 codes: quantiles of a normal distribution, as published.
 #[rustfmt::skip]
 pub(super) const NF4: [f32; 16] = [
     -1.0, -0.696_192_8, -0.525_073_05, -0.394_917_5,
@@ -22,7 +22,7 @@ pub(super) const NF4: [f32; 16] = [
     0.440_709_83, 0.562_617, 0.722_956_84, 1.0,
 ];
 
-/// What the codes of FP4 stand for; the second half are their negatives, -0 among them.
+/// Values of the FP4 codes; the second half are their negatives, including -0.
 pub(super) const FP4: [f32; 8] =
     [0.0, 0.0625 / 12.0, 8.0 / 12.0, 1.0, 4.0 / 12.0, 0.5, 2.0 / 12.0, 0.25];
 
@@ -37,7 +37,7 @@ pub(super) fn table_of(kind: &str) -> Option<[f32; 16]> {
     }
 }
 
-/// The tensors beside a weight.
+/// Companion tensors of a weight.
 struct Companions<'a> {
     absmax: Option<StoredTensor<'a>>,
     nested_absmax: Option<StoredTensor<'a>>,
@@ -45,7 +45,7 @@ struct Companions<'a> {
     map: Option<StoredTensor<'a>>,
 }
 
-/// Bids for a weight and what lies beside it.
+/// Bids for a weight and its companions.
 pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bids) {
     let find = |suffix: &str| evidence.find(&format!("{}.{suffix}", group.weight));
     let all = ["absmax", "nested_absmax", "nested_quant_map", "quant_map"].map(find);
@@ -83,7 +83,7 @@ pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bid
     }
 }
 
-/// The state of a weight that all evidence agrees on, and how it is decoded.
+/// Returns the state that all evidence agrees on, and the recipe.
 fn recipe_of(
     group: &Group<'_>,
     weight: &TensorInfo,
@@ -113,13 +113,13 @@ fn recipe_of(
         factors,
         arithmetic: Arithmetic::Times,
         native: state.native,
-        // Codes are chosen under scales in single precision.
+        // Codes are chosen with scales in single precision.
         choice: Choice::Nearest(Loss::rounded_to(absmax)),
     });
     Ok((state, recipe))
 }
 
-/// The one state and the table of its kind.
+/// Returns the state and the table of its kind.
 fn state_of(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<(State, [f32; 16]), String> {
     let (kind, (id, info)) = match group.states[..] {
         [one] => one,
@@ -149,7 +149,7 @@ fn state_of(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<(State, [f32; 
     Ok((state, table))
 }
 
-/// A config of four-bit weights names their kind too.
+/// Checks the kind in a config of four-bit weights.
 fn check_config(kind: &str, evidence: &Evidence<'_>) -> Result<(), String> {
     let Some((file, json)) = evidence.quantization() else {
         return Ok(());
@@ -166,7 +166,7 @@ fn check_config(kind: &str, evidence: &Evidence<'_>) -> Result<(), String> {
     }
 }
 
-/// Two codes a byte, whatever type the bytes go by.
+/// Checks the size of the codes: two per byte, in any stored type.
 fn check_codes(weight: &TensorInfo, state: &State, elements: u64) -> Result<(), String> {
     use DType::{BF16, F16, F32, F64, I8, U8};
     let storages = [U8, I8, F16, BF16, F32, F64];
@@ -185,7 +185,7 @@ fn check_codes(weight: &TensorInfo, state: &State, elements: u64) -> Result<(), 
     Ok(())
 }
 
-/// A scale for each block: floats, or codes with what they need. Returns their type too.
+/// Checks the scales of the blocks: floats, or codes with their companions. Returns their type.
 fn check_absmax(beside: &Companions<'_>, state: &State, blocks: u64) -> Result<DType, String> {
     let (_, absmax) = beside.absmax.ok_or("its `absmax` is missing")?;
     let has_tensors = beside.nested_absmax.is_some() || beside.nested_map.is_some();
@@ -205,7 +205,7 @@ fn check_absmax(beside: &Companions<'_>, state: &State, blocks: u64) -> Result<D
     Ok(dtype)
 }
 
-/// The type of a list of so many numbers, which must be one of `kinds`, most likely the first.
+/// Returns the type of a list of `count` numbers, which must be one of `kinds`, usually the first.
 pub(super) fn check(
     info: &TensorInfo,
     role: &str,
@@ -218,7 +218,7 @@ pub(super) fn check(
     }
 }
 
-/// The library ignores the stored table, so one that differs from its own would silently be lost.
+/// Rejects a stored table that differs from the library's own, which ignores it.
 fn check_map(
     (id, info): StoredTensor<'_>,
     table: &[f32; 16],

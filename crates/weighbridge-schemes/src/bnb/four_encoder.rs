@@ -1,4 +1,4 @@
-//! Numbers into NF4 and FP4: an [`Encoder`] for a weight.
+//! Encodes numbers as NF4 and FP4: an [`Encoder`] for a weight.
 
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,11 +14,11 @@ use crate::error::{Error, Result};
 use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, WeightEncoder};
 use crate::simd::{self, Level};
 
-/// A kind of codes, with its levels forgotten.
+/// A type of codes, with its levels erased.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     map: [f32; 16],
-    /// The middling distance between neighbouring levels.
+    /// Typical distance between neighbouring levels.
     step: f32,
     encode: fn(Level, &[f32], &mut [u8], &mut [f32]),
 }
@@ -32,14 +32,14 @@ pub(super) static NF4: Kind = Kind {
 pub(super) static FP4: Kind =
     Kind { name: "fp4", map: Fp4::MAP, step: Fp4::MAP[6], encode: nearest::encode::<Fp4> };
 
-/// Stores a weight in codes of four bits.
+/// Stores a weight in four-bit codes.
 #[derive(Clone)]
 pub(super) struct FourBits {
     pub(super) name: &'static str,
     pub(super) kind: &'static Kind,
     /// Whether scales are codes themselves.
     pub(super) is_nested: bool,
-    /// The type that loaders decode to.
+    /// Type that loaders decode to.
     pub(super) dtype: DType,
 }
 
@@ -103,16 +103,16 @@ impl Encoder for FourBits {
 struct FourBitsOfWeight {
     of: FourBits,
     state: String,
-    /// How many blocks there are.
+    /// Number of blocks.
     blocks: usize,
-    /// The scales of all blocks, from the first pass until their mean is known.
+    /// Scales of all blocks, from the first pass until their mean is known.
     scales: Mutex<Vec<f32>>,
-    /// The mean of all scales.
+    /// Mean of all scales.
     offset: OnceLock<f32>,
 }
 
 impl FourBitsOfWeight {
-    /// The mean of all scales. Then they are no longer needed: a tile has its own.
+    /// Returns the mean of all scales, and frees them: a tile computes its own.
     fn offset(&self) -> f32 {
         *self.offset.get_or_init(|| {
             let mut scales = self.scales.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +141,7 @@ impl WeightEncoder for FourBitsOfWeight {
         let [codes, beside @ ..] = out else { return Err(Error::usage("expected output tensors")) };
         (self.of.kind.encode)(simd::level(), values, codes, &mut absmax);
         check_finite(&absmax, &elements)?;
-        // What is written once has no room in later tiles.
+        // Tensors that are written once have no room in later tiles.
         match beside {
             [scales, map, state] => {
                 write(scales, &absmax);
@@ -188,7 +188,7 @@ pub(super) fn write(out: &mut [u8], numbers: &[f32]) {
     places.zip(numbers).for_each(|(place, number)| *place = number.to_le_bytes());
 }
 
-/// Numbers in little-endian order.
+/// Reads numbers in little-endian order.
 fn numbers(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
@@ -197,7 +197,7 @@ fn write_text(out: &mut [u8], text: &str) {
     out.iter_mut().zip(text.bytes()).for_each(|(out, byte)| *out = byte);
 }
 
-/// An error if a block has something that is no number.
+/// Returns an error if a block has a value that is not finite.
 fn check_finite(absmax: &[f32], elements: &Range<u64>) -> Result<()> {
     match absmax.iter().position(|scale| !scale.is_finite()) {
         None => Ok(()),

@@ -1,11 +1,11 @@
-//! What a weight's `quant_state` says: JSON, stored as a tensor of bytes.
+//! A weight's `quant_state`: JSON, stored as a tensor of bytes.
 
 use serde_json::Value as Json;
 
 use crate::catalog::Shape;
 use crate::dtype::DType;
 
-/// The description of a four-bit weight.
+/// Description of a four-bit weight.
 #[derive(Debug, PartialEq)]
 pub(super) struct State {
     pub(super) kind: String,
@@ -15,18 +15,18 @@ pub(super) struct State {
     pub(super) nested: Option<Nested>,
 }
 
-/// How absmax itself was quantized.
+/// Quantization of absmax itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Nested {
     pub(super) block: u64,
     pub(super) offset: f32,
 }
 
-/// Block sizes that bitsandbytes takes.
+/// Block sizes that bitsandbytes accepts.
 const BLOCKS: std::ops::RangeInclusive<u64> = 32..=4096;
 
 impl State {
-    /// Reads it; an explanation where something is missing or not what it should be.
+    /// Parses a state, or returns what is missing or wrong.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let json: Json = serde_json::from_slice(bytes)
             .map_err(|error| format!("its quant_state is not JSON ({error})"))?;
@@ -78,7 +78,7 @@ fn shape_of(json: &Json) -> Result<Shape, String> {
     field(json, "shape", "a list of sizes", sizes)
 }
 
-/// The three members of a nested state: all or none.
+/// Parses the three members of a nested state: all or none.
 fn nested_of(json: &Json) -> Result<Option<Nested>, String> {
     const KEYS: [&str; 3] = ["nested_blocksize", "nested_dtype", "nested_offset"];
     if KEYS.iter().all(|key| json.get(*key).is_none()) {

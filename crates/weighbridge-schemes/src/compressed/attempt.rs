@@ -1,4 +1,4 @@
-//! From one module's tensors and one group's arguments to a layout, or to why they do not fit.
+//! Derives a layout from one module's tensors and one group's arguments, or why they do not fit.
 
 use super::beside::check_global;
 use super::config::{Strategy, Writer};
@@ -11,7 +11,7 @@ use crate::dtype::DType;
 use crate::framework::parts::described;
 
 impl Attempt<'_, '_, '_> {
-    /// `weight_packed` of 32-bit words: integers of one to eight bits.
+    /// Tries `weight_packed` of 32-bit words: integers of one to eight bits.
     pub(super) fn packed_integers(&self) -> Checked<Layout> {
         self.refuse_float()?;
         let packed = self.module.codes.1;
@@ -49,8 +49,8 @@ impl Attempt<'_, '_, '_> {
         })
     }
 
-    /// The weight's shape; with the type of `weight_shape` where that was not needed for it. Groups
-    /// tell how many columns there are, if there is more than one: no column is outside of them.
+    /// Returns the weight's shape, and the type of `weight_shape` if that was not needed. If there
+    /// are several groups, they determine the columns: every column is in one.
     fn shape(&self, bits: u32) -> Checked<(Shape, Option<DType>)> {
         let Self { module, args, .. } = *self;
         let (packed, scale) = (module.codes.1, module.scale()?);
@@ -86,8 +86,8 @@ impl Attempt<'_, '_, '_> {
         }
     }
 
-    /// Whether codes cross words. The packed widths tell, of the weight or of its zero points; where
-    /// both packings come to the same widths and differ all the same, the version does.
+    /// Whether codes cross words. The packed widths of the weight or of its zero points decide; if
+    /// both packings have the same widths and still differ, the version does.
     fn is_stream(&self, bits: u32, words: u64, shape: &[u64]) -> Checked<bool> {
         let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
         let zeros = self.module.zero.filter(|(_, zero)| zero.stored == DType::I32.into());
@@ -111,7 +111,7 @@ impl Attempt<'_, '_, '_> {
                 )),
             },
             (words_fit, stream_fits) if words_fit != stream_fits => Ok(stream_fits),
-            // Then it is the zero points that do not fit, which is reported with them.
+            // In that case the zero points do not fit, which is reported with them.
             _ if codes_fit(true) || codes_fit(false) => Ok(codes_fit(true)),
             _ => Err(format!(
                 "{columns} columns of {bits} bits need {} words (before 0.18: {}), but \
@@ -127,7 +127,7 @@ impl Attempt<'_, '_, '_> {
         }
     }
 
-    /// `weight` of signed bytes or small floats.
+    /// Tries `weight` of signed bytes or small floats.
     pub(super) fn bytes(&self) -> Checked<Layout> {
         let weight = self.module.codes.1;
         let codes = match weight.stored.element() {
@@ -166,8 +166,8 @@ impl Attempt<'_, '_, '_> {
         })
     }
 
-    /// `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with exponents
-    /// as scales, or six-bit floats.
+    /// Tries `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with
+    /// exponents as scales, or six-bit floats.
     pub(super) fn packed_floats(&self) -> Checked<Layout> {
         let Self { module, args, .. } = *self;
         refuse_if!(

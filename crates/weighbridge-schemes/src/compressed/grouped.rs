@@ -1,4 +1,4 @@
-//! Packed integers in groups of columns, as they are.
+//! Exposes packed integers in groups of columns.
 
 use super::factors::Zero;
 use super::layout::{Cells, Columns, Kind as Codes, Layout, ZeroKind};
@@ -10,22 +10,22 @@ use crate::error::Result;
 use crate::framework::{Extract, GroupedCodes, GroupedForm, Kind, Part, Taker};
 use crate::source::{Slab, Staged};
 
-/// Codes in words, with a scale for every group of a row.
+/// Codes in words, with one scale per group of a row.
 pub(super) struct PackedGroups {
     form: Result<GroupedForm, String>,
-    /// Stored bytes of a row of codes.
+    /// Stored bytes per row of codes.
     row_bytes: u64,
     scales: usize,
     zeros: Zero,
     /// The list of groups, which must be in order.
     order: Option<usize>,
-    /// Where the weight's sides are said, in which type, and what they must be.
+    /// The part that states the weight's dimensions, its type, and the expected dimensions.
     stated: Option<(usize, DType, Shape)>,
 }
 
 impl PackedGroups {
-    /// Those of a layout whose tensors are `parts`. `keeps_activations` says that they are not
-    /// quantized, which another layout could not say.
+    /// Creates the codes of a layout whose tensors are `parts`. `keeps_activations` is whether
+    /// activations are not quantized; other layouts could not state that they are.
     pub(super) fn of(layout: &Layout, parts: &[Part], zero: Zero, keeps_activations: bool) -> Self {
         let part = |role: &str| parts.iter().position(|part| part.role == role).unwrap_or(0);
         let (columns, rows) = (layout.columns(), layout.rows());
@@ -54,7 +54,7 @@ impl PackedGroups {
     }
 }
 
-/// Why weights stay in this scheme whose activations are quantized, too.
+/// Reason for weights whose activations are quantized too.
 pub(super) const ACTIVATIONS: &str = "its activations are quantized too, which other layouts \
                                       cannot express";
 
@@ -81,7 +81,7 @@ impl GroupedCodes for PackedGroups {
         {
             let listed =
                 listed.bytes().as_chunks::<4>().0.iter().map(|one| i32::from_le_bytes(*one));
-            // One that was never set says nothing.
+            // A list that was never set is ignored.
             let is_unset = listed.clone().any(|group| group == -1);
             let in_order = (0..).zip(listed).all(|(column, group)| {
                 u64::try_from(group).is_ok_and(|group| group == column / form.group.max(1))
@@ -158,7 +158,7 @@ impl GroupedCodes for PackedGroups {
     }
 }
 
-/// Codes of a row, a byte each.
+/// Unpacks the codes of a row, one byte each.
 fn unpack(bits: u32, packed: &[u8], out: &mut [u8]) {
     match bits {
         8 => out.iter_mut().zip(packed).for_each(|(out, code)| *out = *code),

@@ -57,7 +57,7 @@ use names::{module_of, scales_of};
 use settings::Settings;
 use tiled::tiles_of;
 
-/// The scheme.
+/// The FP8 scheme.
 pub struct Fp8;
 
 impl Scheme for Fp8 {
@@ -95,18 +95,18 @@ impl Scheme for Fp8 {
     }
 }
 
-/// Everything that is known of a model.
+/// All facts about a model.
 struct Model<'e, 'a> {
     evidence: &'e Evidence<'a>,
     settings: Settings<'e>,
     comfy: Comfy<'a>,
 }
 
-/// Where the scales are.
+/// Location of the scales.
 enum Layout {
     /// In a grid.
     Grid(Geometry),
-    /// In tiles, for every 32 columns.
+    /// In tiles, one per 32 columns.
     Tiled(Tiles),
 }
 
@@ -116,7 +116,7 @@ struct Agreed {
     codes: DType,
     scale_type: DType,
     native: DType,
-    /// Whether the scale is rounded to the native type before it is used.
+    /// Whether the scale is rounded to the native type before use.
     scale_rounded: bool,
 }
 
@@ -153,7 +153,7 @@ impl<'a> Model<'_, 'a> {
         }
     }
 
-    /// Brings all evidence about one weight together.
+    /// Combines all evidence about one weight.
     fn agree(
         &self,
         info: &TensorInfo,
@@ -202,9 +202,9 @@ impl<'a> Model<'_, 'a> {
         Ok(Agreed { layout, codes, scale_type, native, scale_rounded })
     }
 
-    /// Why it is not certain that the only scale is one, unless the user says so. `X.scale` with
-    /// one number, or one a row, is what no library is known to write: DeepSeek's of that name is a
-    /// grid, and elsewhere a tensor of that name is a divisor, or the model's own.
+    /// Returns why it is uncertain that the only scale is one, unless the user states it. No known
+    /// library writes `X.scale` with one number, or one per row. DeepSeek's is a grid; elsewhere it
+    /// is a divisor or a model parameter.
     fn doubt(
         &self,
         info: &TensorInfo,
@@ -237,7 +237,7 @@ impl<'a> Model<'_, 'a> {
         ))
     }
 
-    /// The type of a weight's codes, if nothing contradicts it.
+    /// Returns the type of a weight's codes, if nothing contradicts it.
     fn codes_of(&self, info: &TensorInfo, format: Option<&str>) -> Result<DType, String> {
         let method = self.settings.method;
         match info.stored.element() {
@@ -266,8 +266,8 @@ impl<'a> Model<'_, 'a> {
         Ok(Hints { block, fused: self.settings.fused(&info.name), transposed })
     }
 
-    /// A multiplier called an inverse, beside a weight of any type: no other scheme has that name.
-    /// Powers of two beside whole numbers belong to 4-bit floats in pairs.
+    /// Returns a scale called an inverse, which is a multiplier, for a weight of any type: no other
+    /// scheme has that name. Powers of two with integers belong to 4-bit floats in pairs.
     fn inverse_scale(&self, info: &TensorInfo) -> Vec<(&'static str, StoredTensor<'a>)> {
         let Some((id, scale)) = self.evidence.beside(&info.name, "_scale_inv") else {
             return Vec::new();
@@ -283,7 +283,7 @@ impl<'a> Model<'_, 'a> {
         self.settings.scales_expected
             && info.stored.element().is_some_and(is_fp8)
             && info.shape.len() >= 2
-            // A scale may be stored in 8-bit floats itself.
+            // A scale may itself be stored in 8-bit floats.
             && !info.name.rsplit('.').next().is_some_and(|own| own.contains("scale"))
             && !self.settings.excludes(module_of(&info.name))
     }
@@ -295,14 +295,14 @@ impl<'a> Model<'_, 'a> {
     }
 }
 
-/// The types of codes.
+/// Types of codes.
 const FP8: [DType; 4] = [DType::F8_E4M3, DType::F8_E5M2, DType::F8_E4M3FNUZ, DType::F8_E5M2FNUZ];
 
 fn is_fp8(dtype: DType) -> bool {
     FP8.contains(&dtype)
 }
 
-/// What the numbers of a scale are.
+/// Returns the type of a scale's numbers.
 fn scale_type(scale: &TensorInfo) -> Result<DType, String> {
     match scale.stored.element() {
         Some(dtype @ (DType::F32 | DType::BF16 | DType::F16 | DType::F8_E8M0)) => Ok(dtype),
@@ -327,7 +327,7 @@ impl Agreed {
         }
     }
 
-    /// Such as `e4m3-b128x128`, with `-e8m0` for scales that are powers of two.
+    /// Returns the variant, such as `e4m3-b128x128`, with `-e8m0` for power-of-two scales.
     fn variant(&self) -> String {
         let codes = match self.codes {
             DType::I8 => "int8".to_owned(),
@@ -340,7 +340,7 @@ impl Agreed {
         }
     }
 
-    /// What is lost though codes are the nearest.
+    /// Returns further losses if codes are the nearest.
     fn loss(&self) -> Loss {
         let highest = match self.codes {
             DType::F8_E4M3 => 448.0,
@@ -350,8 +350,8 @@ impl Agreed {
         match (self.scale_type, self.codes) {
             (DType::F8_E8M0, _) => Loss::of_powers(highest),
             (scales, DType::I8) => Loss::rounded_to(scales).beyond(0.7),
-            // Scales may have been computed in fewer digits than they are stored with.
-            // Some writers divide in BF16, whatever type the scale is stored in.
+            // Scales may have been computed at lower precision than they are stored. Some writers
+            // divide in BF16, regardless of the stored type.
             (_, _) => Loss::rounded_to(DType::BF16).beyond(highest / 224.0),
         }
     }

@@ -1,4 +1,4 @@
-//! From names, shapes and configs to a GPTQ layout, or to a finding.
+//! Derives a GPTQ layout or a finding from names, shapes and configs.
 
 use crate::arithmetic::columns::config::{Packed, ROTATED, Settings};
 use crate::arithmetic::columns::{self, Companions, Sides, Zeros};
@@ -8,7 +8,7 @@ use crate::framework::parts::parts_of;
 use crate::framework::{Bids, Evidence, StoredTensor};
 use crate::text::shortened;
 
-/// The widths that are decoded.
+/// Supported widths.
 const WIDTHS: [u32; 4] = [2, 3, 4, 8];
 
 fn variant(sides: &Sides) -> String {
@@ -17,7 +17,7 @@ fn variant(sides: &Sides) -> String {
     format!("{bits}bit-{}{zeros}", sides.grouping())
 }
 
-/// Bids for `prefix.qweight` and its companions, unless the shapes say that outputs are packed.
+/// Bids for `prefix.qweight` and its companions, unless the shapes show packed outputs.
 pub(super) fn bid_for(
     prefix: &str,
     (id, qweight): StoredTensor<'_>,
@@ -26,7 +26,7 @@ pub(super) fn bid_for(
     bids: &mut Bids,
 ) {
     let beside = Companions::of(prefix, evidence);
-    // Another kernel's order, under names of its own.
+    // Another kernel's order, under its own names.
     if evidence.find(&format!("{prefix}.wscales")).is_some() {
         return;
     }
@@ -58,8 +58,8 @@ pub(super) fn bid_for(
     columns::bid_or_refuse((prefix, qweight), parts, decided, bids);
 }
 
-/// Whether words hold eight outputs each, not inputs: eight times the packed columns are the
-/// scales' columns.
+/// Whether words hold eight outputs each instead of inputs: the scales have eight times the packed
+/// columns.
 fn packs_outputs(qweight: &TensorInfo, beside: &Companions<'_>) -> bool {
     let (Some(&packed), Some((_, scales))) = (qweight.shape.get(1), beside.scales) else {
         return false;
@@ -75,7 +75,7 @@ const NO_CONFIG: &str = "no quantization config found, so its zero points are am
 const OPEN_CONFIG: &str = "the config does not state its bits and group size, or only with an \
                            unsupported pattern";
 
-/// The only reading, or the one that the user chose.
+/// Returns the only reading, or the one that the user chose.
 fn one_of<'e>(
     readings: Vec<Sides>,
     why: &str,
@@ -104,7 +104,7 @@ fn one_of<'e>(
     Err(("ambiguous", reason))
 }
 
-/// What the config and the shapes say together: one reading, unless the config leaves it open.
+/// Returns the readings that config and shapes allow: one, unless the config leaves it open.
 fn configured(
     prefix: &str,
     qweight: &TensorInfo,
@@ -128,8 +128,8 @@ fn configured(
     readings(qweight, beside, &possible)
 }
 
-/// Every reading that the shapes allow, of the possible bits, group sizes and zero points; if there
-/// is none, why the first does not fit.
+/// Returns every reading that the shapes allow, for the possible bits, group sizes and zero points;
+/// if there is none, why the first does not fit.
 fn readings(
     qweight: &TensorInfo,
     beside: &Companions<'_>,
@@ -167,7 +167,7 @@ fn unknown_width(bits: u64) -> String {
     format!("{bits}-bit GPTQ{planar} is not supported")
 }
 
-/// What the shapes say for codes of `bits` bits.
+/// Returns the dimensions for codes of `bits` bits.
 fn sides_of(
     qweight: &TensorInfo,
     beside: &Companions<'_>,
@@ -211,7 +211,7 @@ fn sides_of(
     Ok(Sides { inputs, outputs, groups, group_size, scale_type, zeros })
 }
 
-/// The inputs that `words` words hold: as many as fit, unless `g_idx` has fewer.
+/// Returns the inputs in `words` words: as many as fit, unless `g_idx` has fewer.
 fn inputs_of(words: u64, beside: &Companions<'_>, bits: u32) -> Result<u64, String> {
     let bits = u64::from(bits);
     let capacity = words.checked_mul(32).ok_or("qweight is too large")? / bits;

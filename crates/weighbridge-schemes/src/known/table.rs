@@ -1,4 +1,4 @@
-//! The rows: one scheme each, sometimes two where a scheme has two sets of names.
+//! The rows: one per scheme, two if a scheme has two sets of names.
 
 use super::kind::{Kind, found};
 use super::{Group, details, shapes};
@@ -15,7 +15,7 @@ fn is_float(group: &Group<'_, '_>, suffix: &str) -> bool {
     group.type_of(suffix).is_some_and(|t| FLOATS.contains(&t))
 }
 
-/// The methods of the rows below that need one.
+/// Methods of the rows below that need one.
 pub(super) const METHODS: &[Method] = &[
     Method::named("sinq"),
     Method::named("bitnet"),
@@ -26,7 +26,7 @@ pub(super) const METHODS: &[Method] = &[
     Method::named("quark"),
 ];
 
-/// Every scheme that is known and not decoded. Of two rows that fit, the first counts.
+/// Every recognised but unsupported scheme. If two rows match, the first applies.
 pub(super) static KINDS: &[Kind] = &[
     found("exl2", ".q_weight", &[DType::I32], &[".q_scale", ".q_scale_max", ".q_groups"])
         .title("EXL2 (ExLlamaV2: groups of 2 to 8 bits, permuted rows)")
@@ -110,7 +110,7 @@ pub(super) static KINDS: &[Kind] = &[
     found("awq-fast", ".qweight", &[DType::I16], &[".scales"])
         .title("AWQ in the layout of its fast GEMV kernel")
         .takes(".qzeros .scaled_zeros")
-        // Where the config names a method that is decoded, that scheme reports it.
+        // If the config names a supported method, that scheme reports the weight.
         .fits(|group| !group.evidence.is_read_by_another(super::NAME))
         .shape(|group| shapes::scaled(group, 4, 1))
         .instead("convert the original model, or one in AWQ's GEMM layout"),

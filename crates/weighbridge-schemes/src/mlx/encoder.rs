@@ -1,4 +1,4 @@
-//! Numbers into MLX's words, scales and biases: an [`Encoder`] for a weight.
+//! Encodes numbers as MLX's words, scales and biases: an [`Encoder`] for a weight.
 
 use std::ops::Range;
 
@@ -20,12 +20,12 @@ use crate::simd;
 pub(super) struct MlxEncoder {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// The type of the weight, which scales and biases have too.
+    /// Type of the weight, and of its scales and biases.
     pub(super) dtype: DType,
 }
 
 impl MlxEncoder {
-    /// The type of scales.
+    /// Returns the type of the scales.
     fn scale_type(self) -> DType {
         match self.kind.mode {
             Mode::Affine => self.dtype,

@@ -1,11 +1,11 @@
-//! Whole models in the form that mlx-lm saves.
+//! Stores whole models in the form that mlx-lm saves.
 //!
-//! All matrices of linear layers and all embeddings are stored in fewer bits, the output matrix
-//! among them. What has no whole groups stays; a loader knows it by its lack of scales.
+//! All matrices of linear layers and all embeddings are quantized, including the output matrix.
+//! Weights without whole groups are kept; a loader recognises them by their lack of scales.
 //!
-//! mlx-lm renames and rearranges weights when it loads them (`sanitize`), and saves them so. Here
-//! they keep their places, so only families are taken whose weights it takes as transformers saves
-//! them: for others it would look for scales where there are none.
+//! mlx-lm renames and rearranges weights on load (`sanitize`), and saves them that way. Here they
+//! keep their names and order, so only families are supported whose weights it loads as
+//! transformers saves them. For others it would look for scales in the wrong place.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::framework::{
 };
 use crate::text::shortened;
 
-/// A way to store a model.
+/// A quantizer for MLX.
 struct MlxQuantizer {
     name: &'static str,
     about: &'static str,
-    /// The kind, with the usual group.
+    /// The kind, with the default group size.
     kind: Kind,
 }
 
@@ -82,7 +82,7 @@ impl Quantizer for MlxQuantizer {
 }
 
 impl MlxQuantizer {
-    /// The kind with the group that is asked for.
+    /// Returns the kind with the requested group size.
     fn kind_for(&self, wishes: &QuantizeWishes) -> Result<Kind> {
         let group = wishes.group_size.unwrap_or(self.kind.group);
         let allowed: &[u64] = match self.kind.mode {
@@ -118,7 +118,7 @@ impl MlxQuantizer {
     }
 }
 
-/// An error for a model of another family.
+/// Returns an error for a model of an unsupported family.
 fn check_family(request: &Request<'_>) -> Result<()> {
     let named = request.configs.model().and_then(|model| model.get("model_type")?.as_str());
     match named {
@@ -134,14 +134,14 @@ fn check_family(request: &Request<'_>) -> Result<()> {
     }
 }
 
-/// Whether mlx-lm throws a weight away: an output matrix beside the embedding that it shares its
-/// numbers with. Its scales would be in the way.
+/// Whether mlx-lm discards a weight: an output matrix that is tied to the embedding. Its scales
+/// would be in the way.
 fn is_ignored(weight: &Candidate<'_>, configs: &Configs<'_>) -> bool {
     let tied = configs.model().and_then(|model| model.get("tie_word_embeddings")?.as_bool());
     weight.name == "lm_head.weight" && tied == Some(true)
 }
 
-/// Whether a weight is a matrix that mlx-lm stores in fewer bits.
+/// Whether a weight is a matrix that mlx-lm quantizes.
 fn is_taken(weight: &Candidate<'_>) -> bool {
     let Some(module) = module_of(weight.name, "weight") else { return false };
     let module = module.trim_end_matches('.');
@@ -149,7 +149,7 @@ fn is_taken(weight: &Candidate<'_>) -> bool {
     weight.shape.len() == 2 && weight.dtype.is_float() && !last.contains("norm")
 }
 
-/// What the config and the files say: mlx-lm's own key, and the one that others read.
+/// Returns the config keys and metadata: mlx-lm's own key, and the one that others read.
 fn additions(kind: Kind) -> Additions {
     let settings: Json =
         json!({"group_size": kind.group, "bits": kind.bits, "mode": kind.mode.name()});

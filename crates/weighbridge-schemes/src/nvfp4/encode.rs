@@ -31,7 +31,7 @@ use crate::framework::{
 use crate::simd::small_floats::e4m3;
 use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
 
-/// The way to store a model.
+/// ModelOpt's quantizer.
 pub(super) struct ModelOpt;
 
 impl Quantizer for ModelOpt {
@@ -63,12 +63,12 @@ impl Quantizer for ModelOpt {
     }
 }
 
-/// Embeddings are modules that ModelOpt could quantize, and lists as left alone.
+/// Whether a weight is an embedding, which ModelOpt could quantize and lists as excluded.
 fn is_embedding(weight: &Candidate<'_>) -> bool {
     weight.shape.len() == 2 && weight.name.ends_with("embed_tokens.weight")
 }
 
-/// Why a weight cannot be encoded.
+/// Returns why a weight cannot be encoded.
 fn check(weight: &Candidate<'_>) -> Result<(), String> {
     let columns = weight.shape.last().copied().unwrap_or(0);
     match weight.dtype {
@@ -80,7 +80,7 @@ fn check(weight: &Candidate<'_>) -> Result<(), String> {
     }
 }
 
-/// The section of the model's config.
+/// Returns the section of the model's config.
 fn section(excluded: &[String]) -> Json {
     json!({
         "config_groups": {
@@ -96,7 +96,7 @@ fn section(excluded: &[String]) -> Json {
     })
 }
 
-/// ModelOpt's own file.
+/// Returns ModelOpt's own file.
 fn file(excluded: &[String]) -> Result<Vec<u8>> {
     let quantization = json!({
         "quant_algo": ALGORITHM,

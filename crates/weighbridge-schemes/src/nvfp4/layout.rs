@@ -21,10 +21,10 @@ use crate::framework::Evidence;
 use crate::framework::conventions::{comfy, modelopt};
 use crate::text::shortened;
 
-/// What ComfyUI calls the format.
+/// ComfyUI's name of the format.
 pub(super) const FORMAT: &str = "nvfp4";
 
-/// How bytes lie.
+/// Order of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     comfy: bool,
@@ -38,7 +38,7 @@ const COMFY_LINEAR: Layout = Layout { comfy: true, swizzled: false };
 const ALL: [Layout; 4] = [MODELOPT, MODELOPT_SWIZZLED, COMFY, COMFY_LINEAR];
 
 impl Layout {
-    /// The variant's name.
+    /// Returns the name of the variant.
     pub(super) fn name(self) -> &'static str {
         match (self.comfy, self.swizzled) {
             (false, false) => "modelopt",
@@ -53,7 +53,7 @@ impl Layout {
         self.comfy
     }
 
-    /// Whether scales lie in tiles.
+    /// Whether scales are in tiles.
     pub(super) fn is_swizzled(self) -> bool {
         self.swizzled
     }
@@ -63,7 +63,7 @@ impl Layout {
     }
 }
 
-/// The layout that all evidence agrees on.
+/// Returns the layout that all evidence agrees on.
 pub(super) fn decide(
     evidence: &Evidence<'_>,
     files: &Files,
@@ -99,12 +99,12 @@ fn names(layouts: &[Layout]) -> String {
     layouts.iter().map(|one| one.name()).collect::<Vec<_>>().join(" or ")
 }
 
-/// The names of layouts as a user states them.
+/// Returns the names of layouts as a user states them.
 fn choices(layouts: &[Layout]) -> String {
     layouts.iter().map(|one| format!("nvfp4/{}", one.name())).collect::<Vec<_>>().join(" or ")
 }
 
-/// What the user says where several layouts are left.
+/// Returns the user's choice if several layouts are left.
 fn by_choice(
     evidence: &Evidence<'_>,
     found: &Candidate<'_>,
@@ -134,7 +134,7 @@ fn by_choice(
     ))
 }
 
-/// Who describes a weight as ComfyUI reads it.
+/// Where a weight is described in ComfyUI's terms.
 enum Described {
     Tensor,
     Metadata,
@@ -167,17 +167,17 @@ fn described(
     }
 }
 
-/// What the metadata of each file says, read once.
+/// Metadata of each file, read once.
 pub(super) struct Files {
     of: Vec<File>,
-    /// Whether codes may go into another scheme: elsewhere, activations are then of four bits too.
+    /// Whether codes may move to another scheme, where activations would be four-bit too.
     pub(super) may_move: bool,
 }
 
 struct File {
     /// Descriptions of layers for ComfyUI, by module, or why they cannot be read.
     layers: Option<Result<Json, &'static str>>,
-    /// The file's own metadata names ModelOpt.
+    /// Whether the file's own metadata names ModelOpt.
     by_modelopt: bool,
 }
 
@@ -200,8 +200,7 @@ impl Files {
     }
 }
 
-/// Whether a config file says that ModelOpt wrote the weight; an explanation where it says so
-/// but names another kind.
+/// Whether a config file says that ModelOpt wrote the weight; an error if it names another kind.
 fn says_modelopt(evidence: &Evidence<'_>, found: &Candidate<'_>) -> Result<bool, String> {
     if !evidence.method().is_some_and(modelopt::is_method) {
         return Ok(false);

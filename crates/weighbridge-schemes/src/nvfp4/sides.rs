@@ -1,4 +1,4 @@
-//! The sides of a weight, from the shapes of its parts.
+//! Dimensions of a weight, derived from the shapes of its parts.
 
 use serde_json::Value as Json;
 
@@ -9,10 +9,10 @@ use crate::dtype::DType;
 use crate::framework::Evidence;
 use crate::framework::conventions::comfy;
 
-/// The sides of one weight.
+/// Dimensions of one weight.
 #[derive(Debug)]
 pub(super) struct Sides {
-    /// Matrices on top of each other, for a weight of three dimensions.
+    /// Number of stacked matrices, for a weight of three dimensions.
     pub(super) matrices: Option<u64>,
     pub(super) rows: u64,
     pub(super) columns: u64,
@@ -23,8 +23,8 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// What the shapes say, as long as nothing is known of the order of the bytes.
-    /// An explanation where a part is missing or its type or shape cannot be right.
+    /// Reads the dimensions, independent of the byte order. Returns why a part is missing or its
+    /// type or shape is wrong.
     pub(super) fn of(found: &Candidate<'_>) -> Result<Self, String> {
         let (_, scales) = found.scales.ok_or("its `weight_scale` is missing")?;
         let (_, global) = found.global.ok_or("its `weight_scale_2` is missing")?;
@@ -70,7 +70,7 @@ impl Sides {
         (self.row_bytes * 2).div_ceil(GROUP)
     }
 
-    /// Whether there is one scale for each group of each row.
+    /// Whether there is one scale per group of each row.
     pub(super) fn fits_rows(&self) -> bool {
         self.scales == (self.rows, self.groups())
     }
@@ -83,7 +83,7 @@ impl Sides {
         self.matrices.is_none() && rows == self.rows.next_multiple_of(swizzle::ROWS) && fits
     }
 
-    /// The sides without padding, which the layout leaves to the model.
+    /// Returns the dimensions without padding, which the layout leaves to the model.
     pub(super) fn trimmed(
         mut self,
         evidence: &Evidence<'_>,
@@ -95,7 +95,7 @@ impl Sides {
         Ok(self)
     }
 
-    /// The logical shape.
+    /// Returns the logical shape.
     pub(super) fn shape(&self) -> Shape {
         self.matrices.into_iter().chain([self.rows, self.columns]).collect()
     }
@@ -127,7 +127,7 @@ fn unfitting(weight: &TensorInfo, scales: &TensorInfo) -> String {
     )
 }
 
-/// The sides without padding to multiples of 16, as far as anything tells them.
+/// Returns the dimensions without padding to multiples of 16, as far as they are known.
 fn true_sides(
     evidence: &Evidence<'_>,
     found: &Candidate<'_>,

@@ -1,4 +1,4 @@
-//! Models in 8-bit floats, with a scale for each block or each weight.
+//! Stores models in 8-bit floats, with one scale per block or per weight.
 //!
 //! ```text
 //! fp8-block    P.weight F8_E4M3, P.weight_scale_inv F32 [rows / 128, columns / 128], rounded up
@@ -8,10 +8,10 @@
 //! Arithmetic of transformers 5.22.2 (`Fp8Quantize`), all in f32: `scale = (1 / amax) * 448`, or 1 where
 //! all numbers are zero; the code is the nearest E4M3 of `clamp(x * scale)`; `1 / scale` is stored.
 //!
-//! transformers leaves weights alone whose sides are no whole blocks. They are encoded here as if
-//! zeros stood behind them, as DeepSeek's own files have them. transformers calls the scale of a
-//! whole weight `weight_scale_inv` too; here it has the name that vLLM loads, and the config the
-//! keys that AutoFP8 wrote.
+//! transformers does not quantize weights whose sides are not multiples of the block size. They are
+//! encoded here as if padded with zeros, as in DeepSeek's own files. transformers calls the scale
+//! of a whole weight `weight_scale_inv` too. Here it has the name that vLLM loads, and the config
+//! has the keys that AutoFP8 wrote.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ mod coding;
 
 use coding::{Blocks, Whole};
 
-/// The ways to store a model.
+/// The quantizers.
 pub(super) static QUANTIZERS: &[&dyn Quantizer] = &[&Way::Blocks, &Way::Whole];
 
 /// Rows and columns of a block.
 const SIDE: u64 = 128;
 const BLOCK: usize = 128;
 
-/// What shares a scale.
+/// The part of a weight that shares a scale.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// A block.
@@ -90,7 +90,7 @@ impl Quantizer for Way {
 }
 
 impl Way {
-    /// The section of the config. `plain` are the linear layers that are not quantized.
+    /// Returns the section of the config. `plain` lists the linear layers that are not quantized.
     fn section(self, plain: &[String]) -> Json {
         let method = METHODS[0].name;
         match self {

@@ -1,6 +1,6 @@
-//! Where the originals of transposed blocks may have been.
+//! Bounds on the originals of transposed blocks.
 //!
-//! The elements of a block lie a row apart in the result. So those of one block are gathered, and
+//! The elements of a block are a row apart in the result. So those of one block are gathered, and
 //! their bounds are scattered.
 
 use super::{BLOCK, Transposed, length, power_of_two};
