@@ -252,7 +252,7 @@ fn refusal_of(header: &Header) -> Result<(), String> {
         return Err(format!("{found:?} instead of {:?}", header.shape));
     }
     let error = weight.decode_into(&mut vec![0f32; weight.len()]).unwrap_err().to_string();
-    match error.split_once("which this version knows but does not decode: ") {
+    match error.split_once(" is not supported: ") {
         Some((_, way_out)) if way_out.contains("convert") || way_out.contains("load") => Ok(()),
         _ => Err(format!("refused without a way out: {error}")),
     }

@@ -110,24 +110,24 @@ fn numbers_stay_the_same_there_and_back() {
 #[test]
 fn what_a_layout_cannot_hold_is_refused() {
     for (sample, layout, reason) in [
-        ("gptq/desc-act", "compressed-tensors", "act order"),
+        ("gptq/desc-act", "compressed-tensors", "act-order"),
         ("gptq/bits2", "compressed-tensors", "its codes have 2 bits"),
         ("gptq/bits3", "compressed-tensors", "its codes have 3 bits"),
-        ("gptq/bits8", "awq", "its codes have 8 bits, AWQ has 4"),
+        ("gptq/bits8", "awq", "its codes have 8 bits, but AWQ has 4"),
         ("gptq/dynamic", "compressed-tensors", "its codes have 2 bits"),
         ("gptq/v2", "gptq", "already has the layout gptq"),
         ("gptq/v2", "other", "unknown layout `other`"),
-        ("compressed/old-actorder", "gptq", "act order"),
-        ("compressed/experts", "gptq", "stack of matrices"),
-        ("compressed/mixed", "gptq", "its codes are no whole numbers"),
+        ("compressed/old-actorder", "gptq", "act-order"),
+        ("compressed/experts", "gptq", "stacks of matrices"),
+        ("compressed/mixed", "gptq", "its codes are not integers"),
         ("compressed/nvfp4", "modelopt", "activations are quantized too"),
-        ("compressed/mxfp4", "modelopt", "its scales are F8_E8M0 for groups of 32"),
-        ("compressed/int4-g32-f16", "modelopt", "its codes are whole numbers"),
+        ("compressed/mxfp4", "modelopt", "its scales are F8_E8M0 with group size 32"),
+        ("compressed/int4-g32-f16", "modelopt", "its codes are integers"),
         ("nvfp4/modelopt", "compressed-tensors", "activations are quantized too"),
         ("nvfp4/modelopt-experts", "compressed-tensors", "activations are quantized too"),
         ("compressed/w8a8", "gptq", "activations"),
-        ("mx/gpt-oss", "compressed-tensors", "its experts lie in one stack"),
-        ("fp8/hf-block", "compressed-tensors", "no other layout holds"),
+        ("mx/gpt-oss", "compressed-tensors", "its experts are stacked"),
+        ("fp8/hf-block", "compressed-tensors", "cannot be moved to another layout"),
     ] {
         let error = Place::with(&format!("tests/files/{sample}")).refused(layout);
         assert!(error.to_string().contains(reason), "{sample}: {error}");
@@ -167,7 +167,7 @@ fn four_bit_floats() -> Place {
 #[test]
 fn four_bit_floats_are_moved_where_no_product_changes() {
     let error = four_bit_floats().refused("compressed-tensors");
-    assert!(error.to_string().contains("no number in its place"), "{error}");
+    assert!(error.to_string().contains("no reciprocal gives"), "{error}");
     let place = four_bit_floats();
     let power = |bytes: &mut [u8]| bytes.copy_from_slice(&(1.0f32 / 4096.0).to_le_bytes());
     patch(&place.at("in"), ".weight_scale_2", power);
@@ -205,7 +205,7 @@ fn kinds_of_weights_are_told_apart() {
     let error = Place::with("tests/files/gptq/dynamic");
     let model = Model::open(error.at("in")).unwrap();
     let found = ops::convert(&model, &error.options("out", "awq").select(select())).unwrap_err();
-    assert!(found.to_string().contains("this layout has one for all"), "{found}");
+    assert!(found.to_string().contains("this layout needs the same for all weights"), "{found}");
 }
 
 /// Tiles of any size and any number of workers give the same bytes.
@@ -265,14 +265,18 @@ fn made(outputs: usize, inputs: usize, group: usize, sym: bool) -> Place {
 #[test]
 fn sides_that_fill_no_words_are_refused() {
     for (place, layout, reason) in [
-        (made(64, 48, 32, true), "compressed-tensors", "48 columns are not whole groups of 32"),
+        (
+            made(64, 48, 32, true),
+            "compressed-tensors",
+            "row length 48 is not a multiple of the group size (32)",
+        ),
         (
             made(64, 48, 12, true),
             "compressed-tensors",
-            "48 columns in groups of 12 are no whole words",
+            "48 columns in groups of 12 do not fill whole words",
         ),
-        (made(60, 64, 32, false), "compressed-tensors", "60 rows do not fill the words"),
-        (made(60, 64, 32, true), "awq", "60 rows do not fill the words"),
+        (made(60, 64, 32, false), "compressed-tensors", "60 rows do not fill whole words"),
+        (made(60, 64, 32, true), "awq", "60 rows do not fill whole words"),
     ] {
         let error = place.refused(layout);
         assert!(error.to_string().contains(reason), "{error}");

@@ -131,7 +131,7 @@ fn equal_reasons_are_given_once() {
     let folder = tempfile::tempdir().unwrap();
     let options = ConvertOptions::new(folder.path().join("out.safetensors"));
     let error = refused(&model, &options, folder.path()).to_string();
-    assert_eq!(error.matches("ik_llama.cpp only").count(), 1, "{error}");
+    assert_eq!(error.matches("is specific to ik_llama.cpp").count(), 1, "{error}");
     assert!(error.contains("IQ2_K, IQ3_K") && error.contains("iq2_k.weight"), "{error}");
 }
 

@@ -58,5 +58,5 @@ fn check(model: &Described, order: &[usize], said: &Json, letters: &Json, what: 
 /// other is.
 fn check_need(chosen: Result<()>, needs_importance: bool, what: &str) {
     let reason = chosen.err().map(|error| error.message().to_owned()).unwrap_or_default();
-    assert_eq!(reason.contains("without importance"), needs_importance, "{what}: {reason}");
+    assert_eq!(reason.contains("needs an importance matrix"), needs_importance, "{what}: {reason}");
 }

@@ -71,8 +71,8 @@ fn what_stays_is_ignored_and_said() {
     assert_eq!(section["ignore"], serde_json::json!(ignored));
     let encoded = chosen.fates.iter().filter(|fate| matches!(fate, Fate::Encode(_))).count();
     assert_eq!((encoded, chosen.notes.len()), (4, 2));
-    let note = "model.layers.0.mlp.down_proj.weight stays as it is: its rows of 20 are no whole \
-                groups of 128";
+    let note = "model.layers.0.mlp.down_proj.weight is not quantized: row length 20 is not a \
+                multiple of the group size (128)";
     assert!(chosen.notes.iter().any(|line| line == note), "{:?}", chosen.notes);
 }
 
@@ -84,10 +84,10 @@ fn groups_that_cannot_be_are_refused() {
         let refused = chosen(&model, SCHEMES.quantizer(name).unwrap(), &wishes, &nothing);
         refused.err().unwrap().to_string()
     };
-    assert!(reason("nvfp4", 32).contains("nvfp4 has groups of 16 columns, and no others"));
-    assert!(reason("fp8", 32).contains("fp8 has a scale for each row, and no groups"));
-    assert!(reason("w4a16", 12).contains("a multiple of 8 columns, not of 12"));
-    assert!(reason("w4a16", 512).contains("no whole groups of 512"));
+    assert!(reason("nvfp4", 32).contains("nvfp4 has a fixed group size of 16"));
+    assert!(reason("fp8", 32).contains("fp8 has one scale per row and no group size"));
+    assert!(reason("w4a16", 12).contains("a multiple of 8, not 12"));
+    assert!(reason("w4a16", 512).contains("not a multiple of the group size (512)"));
 }
 
 #[test]
@@ -97,8 +97,7 @@ fn types_that_do_not_run_in_transformers_are_said() {
         let (model, wishes) = (Model::open(folder).unwrap(), QuantizeWishes::default());
         chosen(&model, SCHEMES.quantizer(name).unwrap(), &wishes, &nothing).unwrap().notes
     };
-    let says =
-        |notes: Vec<String>| notes.iter().any(|note| note.starts_with("the model is in F16"));
+    let says = |notes: Vec<String>| notes.iter().any(|note| note.starts_with("the model is F16"));
     assert!(says(notes("nvfp4", "f16")) && says(notes("mxfp8", "f16")));
     assert!(!says(notes("nvfp4", "bf16")) && !says(notes("fp8", "f16")));
 }

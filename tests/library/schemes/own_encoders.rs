@@ -32,7 +32,9 @@ impl Encoder for Q8 {
         let (elements, bytes) = (u64::from(block.elements), u64::from(block.bytes));
         let columns = shape.last().copied().unwrap_or(1);
         if columns % elements != 0 {
-            return Err(format!("its rows of {columns} are no whole blocks of {elements}"));
+            return Err(format!(
+                "row length {columns} is not a multiple of the block size ({elements})"
+            ));
         }
         Ok(vec![EncodedTensor {
             name: name.to_owned(),
@@ -101,7 +103,7 @@ impl Encoder for RowFp8 {
     }
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
-        let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
+        let &[rows, columns] = shape else { return Err("it is not a matrix".to_owned()) };
         let tensor = |name: String, dtype, shape, bytes, groups| EncodedTensor {
             name,
             stored: StoredType::Element(dtype),
@@ -260,5 +262,5 @@ fn what_an_encoder_adds_to_the_metadata_is_written() {
 fn what_is_no_whole_block_is_refused() {
     let (model, _) = matrix(3, 40);
     let reason = Q8.outputs("w", model.weights().next().unwrap().shape()).unwrap_err();
-    assert_eq!(reason, "its rows of 40 are no whole blocks of 32");
+    assert_eq!(reason, "row length 40 is not a multiple of the block size (32)");
 }

@@ -39,6 +39,10 @@ pub(super) const KEYS: &[KeyRow] = &[
 /// which it knows by its layers, what the heads make of the hidden size.
 pub(super) fn attention_scale(config: &Config, largest: u64) -> Option<Json> {
     let count = |key: &str| config.get(key).and_then(Json::as_u64);
-    let scale = if count("num_hidden_layers") == Some(largest) { count("hidden_size")?.checked_div(count("num_attention_heads")?) } else { count("head_dim") };
+    let scale = if count("num_hidden_layers") == Some(largest) {
+        count("hidden_size")?.checked_div(count("num_attention_heads")?)
+    } else {
+        count("head_dim")
+    };
     scale.map(Json::from)
 }

@@ -1,4 +1,4 @@
-//! The types that only APR files have, and the way they lay ggml's blocks.
+//! Types that only APR files have, and APR's layouts of ggml's blocks.
 //!
 //! - `APR_Q8`: one f32 scale, then a signed byte for each element.
 //! - `APR_Q4`: blocks of 32 over the flat tensor, 18 bytes each: an f16 scale and 16 bytes, the
@@ -10,10 +10,10 @@
 //! Recipe: the working and native type is f32: `q s` for `APR_Q8`, `(q - 8) s` for `APR_Q4`, and
 //! ggml's order of operations for its blocks. bf16 and f16 are that f32, rounded once.
 //!
-//! A scale means what its bits say. Of the project's own two decoders one takes an f16 scale that
-//! is infinite, not a number or below 2^-14 for zero, the other does not; a reader should
-//! neither hide a broken scale nor drop small weights. The first also decodes padded rows as if
-//! they were flat, which is not what its quantizer wrote.
+//! A scale means what its bits say. One of the project's two decoders reads an f16 scale that is
+//! infinite, NaN or below 2^-14 as zero, the other does not. A reader should neither hide a broken
+//! scale nor drop small weights. The first decoder also reads padded rows as if they were flat,
+//! which is not what its quantizer wrote.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::ggml::{BlockRows, Maker, kernel_of};
 mod padded_rows;
 mod scaled_bytes;
 
-/// The scheme.
+/// The APR scheme.
 pub struct Apr;
 
 impl Scheme for Apr {
@@ -60,22 +60,22 @@ impl Scheme for Apr {
     }
 }
 
-/// How a weight is decoded, or why it is not.
+/// Recipe of a weight, or why it cannot be decoded.
 type Decoding = Result<Arc<dyn Recipe>, Arc<str>>;
 
-/// The variant and how it is decoded, when the tensor is one of ours.
+/// Returns the variant and the recipe, if the tensor has an APR type.
 fn weight_of(info: &TensorInfo) -> Option<(&'static str, Decoding)> {
     let columns = plain::columns(&info.shape);
     match &info.stored {
         StoredType::Block(block) => {
             let tiling = match block.standing {
-                // One of the wrong size was refused by its container already.
+                // The container has already rejected tensors of the wrong size.
                 Standing::Apr => Tiling::Flat,
                 _ => block.tiling(&info.shape, info.bytes)?,
             };
             (tiling != Tiling::Rows).then(|| (block.name, blocks(block, tiling, columns)))
         }
-        // A refused tensor has another type of the same name, or the wrong size.
+        // A rejected tensor has another type of the same name, or the wrong size.
         StoredType::Opaque(name) if &**name == APR_Q8 && info.refused.is_none() => {
             Some((APR_Q8, Ok(Arc::new(scaled_bytes::ScaledBytes))))
         }
@@ -83,10 +83,10 @@ fn weight_of(info: &TensorInfo) -> Option<(&'static str, Decoding)> {
     }
 }
 
-/// How blocks that do not make whole rows are decoded.
+/// Returns the recipe for blocks that do not form whole rows.
 fn blocks(block: &'static Block, tiling: Tiling, columns: u64) -> Decoding {
-    let kernel = kernel_of(block)
-        .ok_or_else(|| format!("block type {} is not decoded by this version", block.name))?;
+    let kernel =
+        kernel_of(block).ok_or_else(|| format!("block type {} is not supported", block.name))?;
     let rows = BlockRows { block, kernel, columns, maker: Maker::Apr };
     Ok(match tiling {
         Tiling::PaddedRows => Arc::new(padded_rows::PaddedRows { row: rows }),

@@ -1,4 +1,4 @@
-//! Rows that are each filled up to whole blocks.
+//! Rows that are each padded to whole blocks.
 
 use std::ops::Range;
 
@@ -10,47 +10,47 @@ use crate::number::{Element, Out};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
 
-/// A matrix whose every row begins a new block.
+/// A matrix in which every row begins a new block.
 pub(super) struct PaddedRows {
     /// One row.
     pub(super) row: BlockRows,
 }
 
 impl PaddedRows {
-    /// Bytes of a row.
+    /// Returns the bytes per row.
     fn row_bytes(&self) -> u64 {
         let block = self.row.block;
         self.row.columns.div_ceil(block.elements.into()).saturating_mul(block.bytes.into())
     }
 
-    /// Row and column of an element.
+    /// Returns the row and column of an element.
     fn place(&self, element: u64) -> (u64, u64) {
         let columns = self.row.columns.max(1);
         (element / columns, element % columns)
     }
 
-    /// Where the block of an element begins.
+    /// Returns the position of the block of an element.
     fn block_start(&self, element: u64) -> u64 {
         let (row, column) = self.place(element);
         row.saturating_mul(self.row_bytes()).saturating_add(self.row.slab(column..column).offset)
     }
 
-    /// The stretches of rows that make up some elements from `first` on: the column that each
-    /// begins with, where its first block begins in the bytes for all, and its length.
+    /// Returns the ranges of rows that make up some elements from `first` on: the first column of
+    /// each, the position of its first block in the bytes for all, and its length.
     fn stretches(&self, first: u64, count: usize) -> impl Iterator<Item = (u64, usize, usize)> {
         let (base, mut first, mut left) = (self.block_start(first), first, count);
         std::iter::from_fn(move || {
             let column = self.place(first).1;
             let in_row = usize::try_from(self.row.columns - column).unwrap_or(usize::MAX);
             let count = in_row.min(left);
-            // It lies after the first and in memory, so it fits.
+            // It follows the first one and is in memory, so it fits.
             let at = usize::try_from(self.block_start(first) - base).unwrap_or(usize::MAX);
             (first, left) = (first + count as u64, left - count);
             (count > 0).then_some((column, at, count))
         })
     }
 
-    /// Elements from `first` on; `bytes` start with the block that holds it.
+    /// Decodes elements from `first` on; `bytes` start with the block that holds it.
     fn decode_as<T: Element>(&self, level: Level, bytes: &[u8], first: u64, mut out: &mut [T]) {
         for (column, at, count) in self.stretches(first, out.len()) {
             let (row, rest) = out.split_at_mut(count);

@@ -1,4 +1,4 @@
-//! `APR_Q8`: one f32 scale, then a signed byte for each element of the tensor.
+//! `APR_Q8`: one f32 scale, then one signed byte per element of the tensor.
 
 use std::ops::Range;
 
@@ -13,20 +13,20 @@ use crate::source::{Slab, Staged};
 /// Bytes of the scale.
 const SCALE: u64 = 4;
 
-/// A tensor of signed bytes behind one scale.
+/// A tensor of signed bytes after one scale.
 pub(super) struct ScaledBytes;
 
 impl Recipe for ScaledBytes {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         let count = elements.end - elements.start;
-        // A tensor without elements may be without its scale.
+        // A tensor without elements may lack its scale.
         slabs.push(Slab::whole(0, 0, if count == 0 { 0 } else { SCALE }));
         slabs.push(Slab::whole(0, if count == 0 { 0 } else { SCALE + elements.start }, count));
     }
 
     fn decode(&self, staged: &[Staged<'_>], _: Range<u64>, out: Out<'_>) -> Result<()> {
         let [scale, bytes] = staged else {
-            return Err(Error::usage("a scale and its bytes are needed"));
+            return Err(Error::usage("expected a scale and its bytes"));
         };
         let Some(&scale) = scale.bytes().first_chunk() else {
             return Ok(());
@@ -64,7 +64,7 @@ impl Origins for ScaledBytes {
     }
 }
 
-/// Each signed byte times the scale.
+/// Multiplies each signed byte by the scale.
 fn scaled(level: Level, scale: f32, bytes: &[u8], out: Out<'_>) {
     // Products of a quiet NaN can be narrowed without a check.
     let scale = if scale.is_nan() { f32::NAN } else { scale };

@@ -1,21 +1,20 @@
-//! Codes of groups as numbers again, as their decoder has them: what an encoder needs to say what it
-//! costs.
+//! Decodes freshly encoded groups, so that an encoder can report its error.
 
 use crate::arithmetic::matrix::{Arithmetic, Codes, Factor, Loss, Numbers, Run, decode};
 use crate::framework::SameLevels;
 use crate::simd;
 
-/// Groups of codes, one after the other.
+/// Consecutive groups of codes.
 pub(crate) struct Coded<'a> {
-    /// What they stand for, and how they lie.
+    /// Meaning and packing of the codes.
     pub(crate) codes: &'a Codes,
     pub(crate) arithmetic: Arithmetic,
-    /// Numbers of a group.
+    /// Numbers per group.
     pub(crate) group: usize,
     pub(crate) bytes: &'a [u8],
-    /// The factors of each group.
+    /// Factors of each group.
     pub(crate) factors: &'a [Factor],
-    /// The middling step between what codes stand for, where they are even enough to have one.
+    /// Typical step between neighbouring levels; `None` if the levels are too uneven.
     pub(crate) step: Option<f32>,
 }
 
@@ -40,7 +39,7 @@ impl Coded<'_> {
     }
 }
 
-/// The factors of groups without zero points.
+/// Returns the factors of groups without zero points.
 pub(crate) fn scaled(scales: impl Iterator<Item = f32>) -> Vec<Factor> {
     scales.map(|scale| Factor { scale, offset: 0.0 }).collect()
 }

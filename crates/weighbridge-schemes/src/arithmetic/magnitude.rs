@@ -1,9 +1,9 @@
-//! The largest magnitude of some numbers, which tells too whether all of them are finite.
+//! The largest magnitude of some numbers, which also tells whether all are finite.
 
-/// The largest magnitude; NaN or infinity if there is one.
+/// Returns the largest magnitude; NaN or infinity if there is one.
 #[inline(always)]
 pub(crate) fn largest_magnitude(values: &[f32]) -> f32 {
-    // Bits without the sign are in the order of the magnitudes, and those of NaN come last.
+    // Without the sign, bit patterns are ordered by magnitude, with NaN last.
     let bits = |value: &f32| value.to_bits() & !(1 << 31);
     f32::from_bits(values.iter().map(bits).fold(0, u32::max))
 }

@@ -1,5 +1,5 @@
-//! How codes, factors and numbers become one another, for several schemes: decoding, encoding, and
-//! weights that are made of others.
+//! Arithmetic on codes, factors and numbers that several schemes share: decoding, encoding, and
+//! weights composed of others.
 
 pub(crate) mod columns;
 mod composed;
@@ -18,7 +18,7 @@ pub use composed::{Composed, Computed, InTurn, Stretch};
 pub use repack::{FlatCodes, SmallFloats, WithCodes};
 pub(crate) use repack::{copy_rows, first};
 
-/// What is in memory, or is to be, has a length that fits.
+/// Converts the length of data that is in memory, or will be.
 pub(crate) fn length(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -1,5 +1,5 @@
-//! Arithmetic in the type of a weight, as the Python libraries do it: every operation in single
-//! precision, and its result rounded to that type.
+//! Arithmetic in the type of a weight, as in the Python libraries: every operation in single
+//! precision, with its result rounded to that type.
 
 use crate::dtype::DType;
 use crate::simd::half_to_f32;
@@ -8,26 +8,26 @@ use crate::simd::half_to_f32;
 pub(crate) trait Precision: Copy + Default + Send + Sync + 'static {
     /// The type.
     const DTYPE: DType;
-    /// The distance from one to the next number.
+    /// Distance from one to the next larger number.
     const EPSILON: f32;
-    /// The smallest normal number.
+    /// Smallest normal number.
     const TINY: f32;
     /// Bits of the fraction.
     const FRACTION: u32;
 
-    /// The nearest number of the type, the even one of two.
+    /// Rounds to the nearest number of the type, ties to even.
     fn round(value: f32) -> f32;
 
-    /// The same of what is not NaN.
+    /// Rounds a value that is not NaN.
     #[inline(always)]
     fn round_number(value: f32) -> f32 {
         Self::round(value)
     }
 
-    /// The bits of a number of the type, in the low ones.
+    /// Returns the bits of a number of the type, in the low bits.
     fn bits(value: f32) -> u32;
 
-    /// The number of the type that these bytes are, in little-endian order.
+    /// Reads a number of the type, in little-endian order.
     fn read(bytes: &[u8]) -> f32 {
         let mut bits = [0; 4];
         bits.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
@@ -47,7 +47,7 @@ pub(crate) trait Precision: Copy + Default + Send + Sync + 'static {
     }
 }
 
-/// Bytes of a number.
+/// Returns the bytes per number.
 pub(crate) fn width(dtype: DType) -> u64 {
     u64::from(dtype.bits() / 8)
 }

@@ -1,14 +1,14 @@
-//! Floats of six bits, as the OCP specification of MX formats has them.
+//! Six-bit floats of the OCP specification for MX formats.
 
 use crate::arithmetic::matrix::{Codes, Packing};
 
-/// Rows of such floats, of whose bits `exponent_bits` are the exponent's.
+/// Returns the codes of floats with `exponent_bits` bits of exponent.
 pub(crate) fn codes(exponent_bits: u32) -> Codes {
     Codes::new(Packing::Stream(6), |code| number(exponent_bits, code))
 }
 
-/// The number of a code: a sign, `exponent_bits` bits of exponent, the rest mantissa. There is
-/// neither infinity nor NaN.
+/// Returns the number of a code: a sign, `exponent_bits` bits of exponent, the rest mantissa. There
+/// is neither infinity nor NaN.
 fn number(exponent_bits: u32, code: u8) -> f32 {
     let mantissa_bits = 5 - exponent_bits;
     let bias = (1 << (exponent_bits - 1)) - 1;

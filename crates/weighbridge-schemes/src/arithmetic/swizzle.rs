@@ -11,25 +11,25 @@ use std::ops::Range;
 
 use crate::source::Slab;
 
-/// Rows of a tile.
+/// Rows per tile.
 pub(crate) const ROWS: u64 = 128;
-/// Columns of a tile.
+/// Columns per tile.
 pub(crate) const COLUMNS: u64 = 4;
 
-/// A grid of scales, a byte each, in tiles.
+/// A grid of scales in tiles, one byte per scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tiles {
-    /// Tiles side by side.
+    /// Tiles per row of tiles.
     across: u64,
 }
 
 impl Tiles {
-    /// The tiles of scales with `columns` columns, padding included.
+    /// Creates the tiles of scales with `columns` columns, padding included.
     pub(crate) fn of_columns(columns: u64) -> Self {
         Self { across: columns / COLUMNS }
     }
 
-    /// The bytes of `part` that hold the scales of some rows.
+    /// Returns the bytes of `part` that hold the scales of some rows.
     pub(crate) fn slab(self, part: usize, rows: &Range<u64>) -> Slab {
         let row_of_tiles = self.across * ROWS * COLUMNS;
         let tiles = rows.start / ROWS..rows.end.div_ceil(ROWS);
@@ -37,17 +37,17 @@ impl Tiles {
         Slab::whole(part, tiles.start * row_of_tiles, bytes)
     }
 
-    /// Where a scale lies in a slab of rows that start with `first`.
+    /// Returns the position of a scale in a slab of rows that start with `first`.
     pub(crate) fn place(self, first: u64, row: u64, column: u64) -> usize {
         let row = row - first / ROWS * ROWS;
         let tile = row / ROWS * self.across + column / COLUMNS;
         let inside = row % 32 * 16 + row % ROWS / 32 * COLUMNS + column % COLUMNS;
-        // Staged bytes are in memory, so their places fit.
+        // Staged bytes are in memory, so their positions fit.
         usize::try_from(tile * (ROWS * COLUMNS) + inside).unwrap_or(usize::MAX)
     }
 }
 
-/// Rows and columns of scales filled up to whole tiles; as many as can be counted.
+/// Returns the rows and columns of scales after padding to whole tiles, saturating.
 pub(crate) fn padded(rows: u64, columns: u64) -> [u64; 2] {
     let whole = |side: u64, tile: u64| side.div_ceil(tile).saturating_mul(tile);
     [whole(rows, ROWS), whole(columns, COLUMNS)]

@@ -1,7 +1,7 @@
-//! Scales in the tiles of [`swizzle`](super::swizzle), perhaps below a factor for all of them.
+//! Scales in the tiles of [`swizzle`](super::swizzle), optionally with a global scale.
 //!
-//! The byte 0 stands for zero in every type, also in E8M0, where it is 2^-127 elsewhere: that is
-//! what comfy-kitchen decodes, and what its quantizer writes for groups of zeros.
+//! The byte 0 stands for zero in every type, even in E8M0, where it is 2^-127 elsewhere.
+//! comfy-kitchen decodes it as zero, and its quantizer writes it for groups of zeros.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::source::Slab;
 
-/// A byte for each scale (part 1).
+/// Tiled scales, one byte each (part 1).
 pub(crate) struct TiledScales {
     pub(crate) tiles: Tiles,
-    /// What the bytes are.
+    /// Type of the bytes.
     pub(crate) dtype: DType,
-    /// Whether there is an F32 factor for all of them (part 2).
+    /// Whether there is a global F32 scale (part 2).
     pub(crate) has_global: bool,
-    /// The type that each step is rounded to when the output is of the native type.
+    /// Type that each step is rounded to if the output has the native type.
     pub(crate) steps: Option<DType>,
 }
 

@@ -23,7 +23,7 @@ use crate::framework::{
 mod settings;
 mod target;
 
-/// The scheme.
+/// The AWQ scheme.
 pub struct Awq;
 
 impl Scheme for Awq {
@@ -61,7 +61,7 @@ impl Scheme for Awq {
             if let Some(prefix) = info.name.strip_suffix(".qweight") {
                 bid_for(prefix, (id, info), evidence, config.as_ref(), bids);
             }
-            // Without a config another scheme has these names too, and reports them.
+            // Without a config, another scheme has these names too and reports them.
             if config.is_some() {
                 let own = info.name.strip_suffix(".qzeros");
                 columns::check_orphan(own, info, true, evidence, bids);
@@ -91,11 +91,11 @@ fn bid_for(
     ]);
     let rotated = ["theta", "pairs"].iter().any(|suffix| find(suffix).is_some());
     let decided = match config {
-        _ if rotated => Err("its inputs are rotated in pairs (ParoQuant); this version cannot \
-                             decode it"
-            .to_owned()),
+        _ if rotated => {
+            Err("its inputs are rotated in pairs (ParoQuant), which is not supported".to_owned())
+        }
         _ if beside.groups.is_some() => {
-            Err("it has a `g_idx`, which AWQ does not use: the config may be another model's"
+            Err("it has a `g_idx`, which AWQ does not use; the config may belong to another model"
                 .to_owned())
         }
         Some(config) => configured(prefix, config, qweight, &beside),
@@ -115,13 +115,12 @@ fn bid_for(
     columns::bid_or_refuse((prefix, qweight), parts, decided, bids);
 }
 
-/// Shapes alone cannot tell in which order outputs lie in a word, so the user must.
-const NO_CONFIG: &str = "no quantization config lies beside it; it looks like eight interleaved \
-                         outputs in each word, but outputs in their natural order would look the \
-                         same; put config.json or quant_config.json beside the file, or say that \
-                         it is AWQ";
+/// Shapes alone do not tell the order of outputs in a word, so the user must.
+const NO_CONFIG: &str = "no quantization config found; eight interleaved outputs per word (AWQ) \
+                         and eight in natural order have the same shapes; add config.json or \
+                         quant_config.json, or set its scheme if it is AWQ";
 
-/// An error unless the user chose this reading.
+/// Returns an error unless the user chose this reading.
 fn by_choice(variant: &str, choice: Option<&str>, why: &str) -> Result<(), (&'static str, String)> {
     match choice.and_then(|choice| choice.strip_prefix("awq/")) {
         Some(named) if named == variant || named == "gemm" => Ok(()),
@@ -129,7 +128,7 @@ fn by_choice(variant: &str, choice: Option<&str>, why: &str) -> Result<(), (&'st
     }
 }
 
-/// Whether the shapes are those of this layout.
+/// Whether the shapes fit this layout.
 fn is_gemm(qweight: &TensorInfo, scales: Option<StoredTensor<'_>>) -> bool {
     let (&[_, packed], Some((_, scales))) = (&qweight.shape[..], scales) else { return false };
     scales.shape.get(1) == packed.checked_mul(8).as_ref() && qweight.stored == DType::I32.into()
@@ -142,13 +141,13 @@ fn configured(
     beside: &Companions<'_>,
 ) -> Result<Sides, String> {
     if let Err(name) = &config.layout {
-        return Err(format!("AWQ's layout `{name}` cannot be decoded by this version"));
+        return Err(format!("AWQ layout `{name}` is not supported"));
     }
     let mut reason = None;
     for packed in config.of_module(prefix)? {
         let sides = match packed.bits {
             Some(4) | None => sides_of(qweight, beside, packed),
-            Some(bits) => Err(format!("the config says {bits} bits, AWQ has 4")),
+            Some(bits) => Err(format!("the config says {bits} bits, but AWQ has 4")),
         };
         match sides {
             Ok(sides) => return Ok(sides),
@@ -166,21 +165,21 @@ fn sides_of(
     let (_, scales) = beside.scales.ok_or("its `scales` are missing")?;
     let (&[inputs, words], &[groups, outputs]) = (&qweight.shape[..], &scales.shape[..]) else {
         return Err(format!(
-            "qweight {:?} and scales {:?} are expected to have two dimensions",
+            "qweight is {:?} and scales are {:?}, expected two dimensions each",
             qweight.shape, scales.shape
         ));
     };
     if qweight.stored != DType::I32.into() || words.checked_mul(8) != Some(outputs) {
         return Err(format!(
-            "qweight is {} {:?}, expected I32 [in, {}], an eighth of the scales' {outputs} outputs; \
-             the layouts gemv and gemv_fast cannot be decoded by this version",
+            "qweight is {} {:?}, expected I32 [in, {}], an eighth of the scales' {outputs} \
+             outputs; the layouts gemv and gemv_fast are not supported",
             qweight.stored.name(),
             qweight.shape,
             outputs / 8,
         ));
     }
     let (_, zeros) = beside.zeros.ok_or(
-        "its `qzeros` are missing, and nothing says whether its codes are then centred on 8",
+        "its `qzeros` are missing, and no config states whether its codes are centred on 8",
     )?;
     if zeros.shape[..] != [groups, words] || zeros.stored != DType::I32.into() {
         return Err(format!(

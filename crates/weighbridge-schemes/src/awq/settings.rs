@@ -1,4 +1,4 @@
-//! Which of AWQ's layouts the configs name.
+//! AWQ's layout as named in the configs.
 //!
 //! ```text
 //! version          gemm, gemv, gemv_fast, llm-awq; newer: checkpoint_format or format
@@ -10,18 +10,19 @@ use serde_json::Value as Json;
 use crate::arithmetic::columns::config::{Settings, Writer, text};
 use crate::framework::{Configs, Evidence, Method};
 
-/// The method.
+/// AWQ's quantization method.
 pub(super) const METHOD: Method = Method::named("awq");
 
-/// Whether it is the layout for matrix multiplication: eight outputs in a word. Otherwise its name.
+/// `Ok` for the layout for matrix multiplication, with eight outputs per word; otherwise the
+/// layout's name.
 type Layout = Result<(), String>;
 
-/// What the configs say; `Ok(None)` if nothing at all, `Err` if they name another method.
+/// Reads the settings; `Ok(None)` if there are none, `Err` if they name another method.
 pub(super) fn of<'a>(evidence: &Evidence<'a>) -> Result<Option<Settings<'a, ()>>, ()> {
     Settings::of(evidence, &METHOD, false, layout_of)
 }
 
-/// Whether settings that name no method have keys that only AWQ's have.
+/// Whether settings that name no method have keys that only AWQ uses.
 pub(super) fn are_ours(configs: &Configs<'_>) -> bool {
     let Some((_, settings)) = configs.quantization() else { return false };
     ["w_bit", "zero_point"].iter().any(|key| settings.get(*key).is_some())

@@ -1,7 +1,7 @@
-//! Codes of other schemes in the layout of AWQ for matrix multiplication.
+//! Stores codes of other schemes in AWQ's layout for matrix multiplication.
 //!
-//! Readers leave out every module whose name holds one of those that are not converted, so such a
-//! name must not be a part of a quantized module's.
+//! Readers skip every module whose name contains that of an unquantized module, so such a name must
+//! not be part of a quantized module's.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::arithmetic::columns::{Alike, ColumnPacker, WordLayout, Zeros};
 use crate::framework::{LaidOut, TargetLayout, ToLayOut, Unfit};
 use crate::text::shortened;
 
-/// The layout.
+/// AWQ's layout for matrix multiplication.
 pub(super) struct AwqLayout;
 
 impl TargetLayout for AwqLayout {
@@ -23,12 +23,12 @@ impl TargetLayout for AwqLayout {
         let weights = model.each(|weight| {
             let form = weight.form;
             if form.bits() != 4 {
-                return Err(format!("its codes have {} bits, AWQ has 4", form.bits()));
+                return Err(format!("its codes have {} bits, but AWQ has 4", form.bits()));
             }
             if let Some(part) = plain.iter().find(|module| weight.name.contains(**module)) {
                 return Err(format!(
-                    "readers of AWQ would take it for `{}`, which is not quantized and whose name \
-                     is a part of its own",
+                    "AWQ readers would skip it as `{}`, which is not quantized and whose name is \
+                     part of this one",
                     shortened(part, 60)
                 ));
             }

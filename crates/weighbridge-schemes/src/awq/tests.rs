@@ -87,7 +87,7 @@ fn without_a_config_it_is_named_not_guessed() {
         json!({"quant_method": "auto-round", "packing_format": "auto_round:auto_awq",
         "bits": 4, "group_size": 32, "rotation_config": {"hadamard_type": "hadamard"}})
     };
-    assert!(finding(&LAYER, rotated()).contains("rotated while the model runs"));
+    assert!(finding(&LAYER, rotated()).contains("rotates activations at run time"));
     assert_eq!(outcome_as(&Awq, &LAYER, Some(rotated()), "awq/gemm").0, ["gemm-4bit-g32"]);
     assert_eq!(outcome_as(&Awq, &LAYER, None, "awq/gemv").0, ["undecided"]);
     assert_eq!(outcome_as(&Awq, &LAYER, None, "gptq/4bit-g32").0, ["undecided"]);

@@ -1,4 +1,4 @@
-//! Where the scale of a block comes from: stored as it is, or itself in codes.
+//! Sources of a block's scale: stored directly, or itself as a code.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ const NESTED_MAP: usize = 3;
 /// Entries of the map for nested codes.
 pub(super) const MAP: u64 = 256;
 
-/// A float for each block.
+/// One float per block.
 pub(super) struct Stored {
     pub(super) dtype: DType,
 }
@@ -39,7 +39,7 @@ impl Factors for Stored {
     }
 }
 
-/// A code for each block, in blocks with a float each.
+/// One code per block, in blocks with one float each.
 pub(super) struct Coded {
     pub(super) nested: Nested,
 }
@@ -59,7 +59,7 @@ impl Factors for Coded {
         let codes = &codes[offset_in(first, groups.start)..];
         for ((block, &code), out) in groups.clone().zip(codes).zip(out) {
             let outer = offset_in(first / self.nested.block, block / self.nested.block);
-            // Two roundings: fused, one in five would be another number.
+            // Two roundings: fused, one in five results would differ.
             let product = single(map, code.into()) * single(scales, outer);
             *out = factor(product + self.nested.offset);
         }
@@ -75,14 +75,14 @@ impl Factors for Coded {
     }
 }
 
-/// Half of the widest gap of the map for nested codes, and a little more.
+/// Half of the widest gap of the map for nested codes, slightly rounded up.
 const HALF_GAP: f32 = 0.0075;
 
 fn factor(scale: f32) -> Factor {
     Factor { scale, offset: 0.0 }
 }
 
-/// Some numbers of a part.
+/// Returns the slab with some numbers of a part.
 fn numbers(part: usize, dtype: DType, range: Range<u64>) -> Slab {
     let width = u64::from(dtype.bits() / 8);
     Slab::whole(part, range.start * width, (range.end - range.start) * width)

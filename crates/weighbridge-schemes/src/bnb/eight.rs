@@ -1,4 +1,4 @@
-//! INT8: from names, shapes and the format to a recipe, or to a finding.
+//! INT8: derives a recipe or a finding from names, shapes and the format.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::dtype::DType;
 use crate::framework::parts::{described, parts_of};
 use crate::framework::{Bid, Bids, Evidence, Recipe, StoredTensor};
 
-/// What the library multiplies by; dividing by 127 would give other numbers.
+/// The library's factor; dividing by 127 would give other numbers.
 #[allow(clippy::excessive_precision)] // As the library spells it.
 pub(super) const OVER_127: f32 = 7.874015718698502e-3;
 
-/// Weights are rounded to half precision first; the scale is not quite that of the codes.
+/// Weights are rounded to half precision first, so the scale does not exactly match the codes.
 const LOSS: Loss =
     Loss { original: [1e-4 + 1.0 / (1 << 10) as f32, 1.0 / (1 << 25) as f32], ..Loss::NONE };
 
@@ -31,12 +31,12 @@ pub(super) fn bid_for(
     let name = format!("{prefix}.weight");
     let format = evidence.find(&format!("{prefix}.weight_format"));
     let weight = evidence.find(&name);
-    // Without scales, only a weight that looks like one of bitsandbytes' is taken.
+    // Without scales, only weights that look like bitsandbytes' are taken.
     let is_bytes = |(_, info): &StoredTensor<'_>| info.stored == DType::I8.into();
     let Some(found) = weight.filter(|found| scales.is_some() || is_bytes(found)) else {
         return scales.into_iter().for_each(|(_, info)| orphan(info, &name, bids));
     };
-    let reason = "describes how the rows of a weight are laid out";
+    let reason = "row layout description, not a weight";
     bids.dropped.extend(format.map(|(id, _)| (id, reason.to_owned())));
     let (parts, weight) = (parts_of([("weight", Some(found)), ("SCB", scales)]), found.1);
     match columns_of(weight, scales, format, evidence) {
@@ -65,7 +65,7 @@ pub(super) fn recipe(columns: u64) -> Arc<dyn Recipe> {
     })
 }
 
-/// The columns of a weight that all evidence agrees on.
+/// Returns the columns that all evidence agrees on.
 fn columns_of(
     weight: &TensorInfo,
     scales: Option<StoredTensor<'_>>,
@@ -75,11 +75,11 @@ fn columns_of(
     other_method(evidence)?;
     let (_, scales) = scales.ok_or("its scales `SCB` are missing")?;
     let &[rows, columns] = &weight.shape[..] else {
-        refuse!("it has shape {:?}, two dimensions are expected", weight.shape)
+        refuse!("its shape is {:?}, expected two dimensions", weight.shape)
     };
     refuse_if!(
         weight.stored != DType::I8.into(),
-        "it has scales `SCB`, but is {}, expected I8",
+        "it has scales `SCB`, but its dtype is {}, expected I8",
         weight.stored.name()
     );
     check(scales, "SCB", &[DType::F32], rows)?;
@@ -87,7 +87,7 @@ fn columns_of(
     Ok(columns)
 }
 
-/// Rows are the only layout that any current version of the library takes.
+/// Checks the format. Current versions of the library take only rows.
 fn check_format((id, info): StoredTensor<'_>, evidence: &Evidence<'_>) -> Result<(), String> {
     refuse_if!(
         info.stored != DType::U8.into() || info.bytes != 1,
@@ -98,9 +98,10 @@ fn check_format((id, info): StoredTensor<'_>, evidence: &Evidence<'_>) -> Result
     match FORMATS.get(usize::from(format)) {
         Some(&"row") => Ok(()),
         Some(name) => Err(format!(
-            "its weight_format is {format} ({name}), a tiled layout of old versions that is not \
-             decoded; load and save it with the bitsandbytes that wrote it, before any use"
+            "its weight_format is {format} ({name}), a tiled layout of old bitsandbytes versions, \
+             which is not supported; load and save the model with the version that wrote it, \
+             without running it in between"
         )),
-        None => Err(format!("its weight_format is {format}, which is unknown; 0 means rows")),
+        None => Err(format!("its weight_format is {format}, which is unknown; expected 0 (rows)")),
     }
 }

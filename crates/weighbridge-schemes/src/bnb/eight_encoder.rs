@@ -1,8 +1,8 @@
-//! Numbers into signed bytes with a scale a row: an [`Encoder`].
+//! Encodes numbers as signed bytes with one scale per row: an [`Encoder`].
 //!
-//! As bitsandbytes 0.50.2 does: numbers are rounded to half precision first; `SCB` is the largest
-//! magnitude of a row, and a code is the number times `(1 / SCB) * 127` in single precision, rounded
-//! to the nearest, the even one of two. A row of zeros has codes of zero.
+//! The arithmetic is that of bitsandbytes 0.50.2. Numbers are rounded to half precision first.
+//! `SCB` is the largest magnitude of a row, and a code is the number times `(1 / SCB) * 127` in
+//! single precision, rounded to the nearest, ties to even. A row of zeros has codes of zero.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use crate::simd::{self, half_to_f32, kernel};
 #[derive(Clone, Copy)]
 pub(super) struct EightBits;
 
-/// What users call it.
+/// Name for users.
 pub(super) const NAME: &str = "bnb-int8";
 
 impl Encoder for EightBits {
@@ -34,7 +34,7 @@ impl Encoder for EightBits {
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let &[rows, columns] = shape else { return Err(format!("its shape is {shape:?}")) };
-        let module = name.strip_suffix(".weight").ok_or("it is not called `weight`")?;
+        let module = name.strip_suffix(".weight").ok_or("its name does not end in `.weight`")?;
         let bytes = rows.checked_mul(columns).filter(|bytes| *bytes > 0);
         bytes.ok_or_else(|| format!("its shape is {shape:?}"))?;
         let tensor = |end: &str, dtype, sides: &[u64], groups| {
@@ -60,9 +60,9 @@ struct EightBitsOfWeight {
 
 impl WeightEncoder for EightBitsOfWeight {
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
-        // The only number of the last tensor is zero: rows.
-        let [codes, scales, ..] = out else { return Err(Error::usage("it has no tensors")) };
-        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        // The last tensor's only number is zero, for rows.
+        let [codes, scales, ..] = out else { return Err(Error::usage("expected output tensors")) };
+        let too_large = |_| Error::limit("a row is too large for this machine's address space");
         let columns = usize::try_from(self.columns).map_err(too_large)?;
         let mut halves = vec![f16::ZERO; columns];
         let rows = values.chunks_exact(columns).zip(codes.chunks_exact_mut(columns));
@@ -71,8 +71,8 @@ impl WeightEncoder for EightBitsOfWeight {
             if !largest.is_finite() {
                 let row = elements.start / self.columns + row;
                 return Err(Error::unsupported(format!(
-                    "row {row} has a number that is not finite in half precision, and would be \
-                     spoilt by it"
+                    "row {row} has a value that is not finite in half precision, which would ruin \
+                     the whole row"
                 )));
             }
             write(scale, &[largest]);
@@ -97,7 +97,8 @@ impl WeightEncoder for EightBitsOfWeight {
 }
 
 kernel! {
-    /// Encodes a row, with room for its numbers in half precision; gives its largest magnitude.
+    /// Encodes a row, with a buffer for its numbers in half precision. Returns its largest
+    /// magnitude.
     fn encode_row(isa; values: &[f32], halves: &mut [f16], codes: &mut [u8]) -> f32 {
         isa.narrow(values, halves);
         // Rounding keeps the order of magnitudes.

@@ -1,4 +1,4 @@
-//! NF4 and FP4: from names, shapes and the state to a recipe, or to a finding.
+//! NF4 and FP4: derives a recipe or a finding from names, shapes and the state.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::dtype::DType;
 use crate::framework::parts::{described, parts_of};
 use crate::framework::{Bid, Bids, Evidence, Recipe, StoredTensor};
 
-/// What the codes of NF4 stand for: quantiles of a normal distribution, as published.
+/// Values of the NF4 codes: quantiles of a normal distribution, as published.
 #[rustfmt::skip]
 pub(super) const NF4: [f32; 16] = [
     -1.0, -0.696_192_8, -0.525_073_05, -0.394_917_5,
@@ -22,7 +22,7 @@ pub(super) const NF4: [f32; 16] = [
     0.440_709_83, 0.562_617, 0.722_956_84, 1.0,
 ];
 
-/// What the codes of FP4 stand for; the second half are their negatives, -0 among them.
+/// Values of the FP4 codes; the second half are their negatives, including -0.
 pub(super) const FP4: [f32; 8] =
     [0.0, 0.0625 / 12.0, 8.0 / 12.0, 1.0, 4.0 / 12.0, 0.5, 2.0 / 12.0, 0.25];
 
@@ -37,7 +37,7 @@ pub(super) fn table_of(kind: &str) -> Option<[f32; 16]> {
     }
 }
 
-/// The tensors beside a weight.
+/// Companion tensors of a weight.
 struct Companions<'a> {
     absmax: Option<StoredTensor<'a>>,
     nested_absmax: Option<StoredTensor<'a>>,
@@ -45,7 +45,7 @@ struct Companions<'a> {
     map: Option<StoredTensor<'a>>,
 }
 
-/// Bids for a weight and what lies beside it.
+/// Bids for a weight and its companions.
 pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bids) {
     let find = |suffix: &str| evidence.find(&format!("{}.{suffix}", group.weight));
     let all = ["absmax", "nested_absmax", "nested_quant_map", "quant_map"].map(find);
@@ -62,9 +62,9 @@ pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bid
         ("nested_quant_map", nested_map),
     ]);
     let mut drop = |(id, _), reason: &str| bids.dropped.push((id, reason.to_owned()));
-    states.for_each(|state| drop(state, "describes how a weight is stored"));
+    states.for_each(|state| drop(state, "quantization state, not a weight"));
     if let Some(map) = map {
-        drop(map, "a table that bitsandbytes has built in; it is only compared with that one");
+        drop(map, "copy of a table built into bitsandbytes");
     }
     let beside = Companions { absmax, nested_absmax, nested_map, map };
     match recipe_of(group, weight.1, &beside, evidence) {
@@ -83,7 +83,7 @@ pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bid
     }
 }
 
-/// The state of a weight that all evidence agrees on, and how it is decoded.
+/// Returns the state that all evidence agrees on, and the recipe.
 fn recipe_of(
     group: &Group<'_>,
     weight: &TensorInfo,
@@ -113,27 +113,27 @@ fn recipe_of(
         factors,
         arithmetic: Arithmetic::Times,
         native: state.native,
-        // Codes are chosen under scales in single precision.
+        // Codes are chosen with scales in single precision.
         choice: Choice::Nearest(Loss::rounded_to(absmax)),
     });
     Ok((state, recipe))
 }
 
-/// The one state and the table of its kind.
+/// Returns the state and the table of its kind.
 fn state_of(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<(State, [f32; 16]), String> {
     let (kind, (id, info)) = match group.states[..] {
         [one] => one,
         [] => refuse!(
-            "its quant_state is missing, so its shape and type are unknown; add the file that has \
+            "its quant_state is missing, so its shape and dtype are unknown; add the file with \
              `.quant_state.bitsandbytes__nf4` or `__fp4`"
         ),
         _ => {
             let kinds: Vec<_> = group.states.iter().map(|(kind, _)| *kind).collect();
-            refuse!("it has several states ({}), one is expected", kinds.join(", "));
+            refuse!("it has several quant_states ({}), expected one", kinds.join(", "));
         }
     };
     let Some(table) = table_of(kind) else {
-        refuse!("its kind `{kind}` is unknown; bitsandbytes has nf4 and fp4")
+        refuse!("its kind `{kind}` is unknown, expected nf4 or fp4")
     };
     refuse_if!(
         info.stored != DType::U8.into(),
@@ -149,7 +149,7 @@ fn state_of(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<(State, [f32; 
     Ok((state, table))
 }
 
-/// A config of four-bit weights names their kind too.
+/// Checks the kind in a config of four-bit weights.
 fn check_config(kind: &str, evidence: &Evidence<'_>) -> Result<(), String> {
     let Some((file, json)) = evidence.quantization() else {
         return Ok(());
@@ -158,26 +158,26 @@ fn check_config(kind: &str, evidence: &Evidence<'_>) -> Result<(), String> {
     let named = json.get("bnb_4bit_quant_type").and_then(serde_json::Value::as_str);
     match named {
         Some(named) if is_four == Some(true) && named != kind => Err(format!(
-            "its quant_state says {kind}, but {file} says bnb_4bit_quant_type {}; \
-             put the config that belongs to this model beside it",
+            "its quant_state says {kind}, but {file} says bnb_4bit_quant_type {}; use the config \
+             of this model",
             crate::text::shortened(named, 40)
         )),
         _ => Ok(()),
     }
 }
 
-/// Two codes a byte, whatever type the bytes go by.
+/// Checks the size of the codes: two per byte, in any stored type.
 fn check_codes(weight: &TensorInfo, state: &State, elements: u64) -> Result<(), String> {
     use DType::{BF16, F16, F32, F64, I8, U8};
     let storages = [U8, I8, F16, BF16, F32, F64];
     refuse_if!(
         !weight.stored.element().is_some_and(|dtype| storages.contains(&dtype)),
-        "it is {}, expected codes stored as U8, I8, F16, BF16, F32 or F64",
+        "its dtype is {}, expected codes in U8, I8, F16, BF16, F32 or F64",
         weight.stored.name()
     );
     refuse_if!(
         weight.bytes != elements.div_ceil(2),
-        "its quant_state has shape {:?}, which takes {} bytes of codes; it has {}",
+        "its quant_state has shape {:?}, which needs {} bytes of codes, but there are {}",
         state.shape,
         elements.div_ceil(2),
         weight.bytes
@@ -185,7 +185,7 @@ fn check_codes(weight: &TensorInfo, state: &State, elements: u64) -> Result<(), 
     Ok(())
 }
 
-/// A scale for each block: floats, or codes with what they need. Returns their type too.
+/// Checks the scales of the blocks: floats, or codes with their companions. Returns their type.
 fn check_absmax(beside: &Companions<'_>, state: &State, blocks: u64) -> Result<DType, String> {
     let (_, absmax) = beside.absmax.ok_or("its `absmax` is missing")?;
     let has_tensors = beside.nested_absmax.is_some() || beside.nested_map.is_some();
@@ -195,10 +195,7 @@ fn check_absmax(beside: &Companions<'_>, state: &State, blocks: u64) -> Result<D
     };
     let dtype = check(absmax, "absmax", kinds, blocks)?;
     let Some(nested) = &state.nested else {
-        refuse_if!(
-            has_tensors,
-            "it has tensors for nested scales, but its quant_state has no `nested_offset`"
-        );
+        refuse_if!(has_tensors, "it has nested scales, but its quant_state has no `nested_offset`");
         return Ok(dtype);
     };
     let (_, outer) = beside.nested_absmax.ok_or("its `nested_absmax` is missing")?;
@@ -208,7 +205,7 @@ fn check_absmax(beside: &Companions<'_>, state: &State, blocks: u64) -> Result<D
     Ok(dtype)
 }
 
-/// The type of a list of so many numbers, which must be one of `kinds`, most likely the first.
+/// Returns the type of a list of `count` numbers, which must be one of `kinds`, usually the first.
 pub(super) fn check(
     info: &TensorInfo,
     role: &str,
@@ -221,7 +218,7 @@ pub(super) fn check(
     }
 }
 
-/// The library ignores the stored table, so one that differs from its own would silently be lost.
+/// Rejects a stored table that differs from the library's own, which ignores it.
 fn check_map(
     (id, info): StoredTensor<'_>,
     table: &[f32; 16],
@@ -234,8 +231,8 @@ fn check_map(
     match (0..16).find(|&code| stored(code) != table[code]) {
         None => Ok(()),
         Some(code) => Err(format!(
-            "its quant_map has {} for code {code}, but {kind} has {}: bitsandbytes would ignore the \
-             map, so it is unknown which of them is right",
+            "its quant_map has {} for code {code}, but {kind} has {}; bitsandbytes ignores the \
+             map, so the right table is unknown",
             stored(code),
             table[code]
         )),

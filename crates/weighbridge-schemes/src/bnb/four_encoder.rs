@@ -1,4 +1,4 @@
-//! Numbers into NF4 and FP4: an [`Encoder`] for a weight.
+//! Encodes numbers as NF4 and FP4: an [`Encoder`] for a weight.
 
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,11 +14,11 @@ use crate::error::{Error, Result};
 use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, WeightEncoder};
 use crate::simd::{self, Level};
 
-/// A kind of codes, with its levels forgotten.
+/// A type of codes, with its levels erased.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     map: [f32; 16],
-    /// The middling distance between neighbouring levels.
+    /// Typical distance between neighbouring levels.
     step: f32,
     encode: fn(Level, &[f32], &mut [u8], &mut [f32]),
 }
@@ -32,14 +32,14 @@ pub(super) static NF4: Kind = Kind {
 pub(super) static FP4: Kind =
     Kind { name: "fp4", map: Fp4::MAP, step: Fp4::MAP[6], encode: nearest::encode::<Fp4> };
 
-/// Stores a weight in codes of four bits.
+/// Stores a weight in four-bit codes.
 #[derive(Clone)]
 pub(super) struct FourBits {
     pub(super) name: &'static str,
     pub(super) kind: &'static Kind,
     /// Whether scales are codes themselves.
     pub(super) is_nested: bool,
-    /// The type that loaders decode to.
+    /// Type that loaders decode to.
     pub(super) dtype: DType,
 }
 
@@ -71,9 +71,10 @@ impl Encoder for FourBits {
         let u8 = |end: &str, shape: &[u64], groups| tensor(end, DType::U8, shape, groups);
         let f32 = |end: &str, count: u64, groups| tensor(end, DType::F32, &[count], groups);
         let mut tensors = vec![u8("", &[bytes, 1], each(1, BLOCK as u64 / 2))];
-        match self.is_nested {
-            false => tensors.push(f32(".absmax", blocks, each(1, 4))),
-            true => tensors.push(u8(".absmax", &[blocks], each(1, 1))),
+        if self.is_nested {
+            tensors.push(u8(".absmax", &[blocks], each(1, 1)));
+        } else {
+            tensors.push(f32(".absmax", blocks, each(1, 4)));
         }
         tensors.push(f32(".quant_map", 16, Groups::Once));
         if self.is_nested {
@@ -102,16 +103,16 @@ impl Encoder for FourBits {
 struct FourBitsOfWeight {
     of: FourBits,
     state: String,
-    /// How many blocks there are.
+    /// Number of blocks.
     blocks: usize,
-    /// The scales of all blocks, from the first pass until their mean is known.
+    /// Scales of all blocks, from the first pass until their mean is known.
     scales: Mutex<Vec<f32>>,
-    /// The mean of all scales.
+    /// Mean of all scales.
     offset: OnceLock<f32>,
 }
 
 impl FourBitsOfWeight {
-    /// The mean of all scales. Then they are no longer needed: a tile has its own.
+    /// Returns the mean of all scales, and frees them: a tile computes its own.
     fn offset(&self) -> f32 {
         *self.offset.get_or_init(|| {
             let mut scales = self.scales.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,10 +138,10 @@ impl WeightEncoder for FourBitsOfWeight {
 
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let mut absmax = vec![0.0; values.len().div_ceil(BLOCK)];
-        let [codes, beside @ ..] = out else { return Err(Error::usage("it has no tensors")) };
+        let [codes, beside @ ..] = out else { return Err(Error::usage("expected output tensors")) };
         (self.of.kind.encode)(simd::level(), values, codes, &mut absmax);
         check_finite(&absmax, &elements)?;
-        // What is written once has no room in later tiles.
+        // Tensors that are written once have no room in later tiles.
         match beside {
             [scales, map, state] => {
                 write(scales, &absmax);
@@ -154,7 +155,7 @@ impl WeightEncoder for FourBitsOfWeight {
                 write(outer_map, &*scales::MAP);
                 write_text(state, &state_text::with_offset(&self.state, offset));
             }
-            _ => return Err(Error::usage("it has other tensors")),
+            _ => return Err(Error::usage("unexpected output tensors")),
         }
         Ok(())
     }
@@ -187,7 +188,7 @@ pub(super) fn write(out: &mut [u8], numbers: &[f32]) {
     places.zip(numbers).for_each(|(place, number)| *place = number.to_le_bytes());
 }
 
-/// Numbers in little-endian order.
+/// Reads numbers in little-endian order.
 fn numbers(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
@@ -196,15 +197,15 @@ fn write_text(out: &mut [u8], text: &str) {
     out.iter_mut().zip(text.bytes()).for_each(|(out, byte)| *out = byte);
 }
 
-/// An error if a block has something that is no number.
+/// Returns an error if a block has a value that is not finite.
 fn check_finite(absmax: &[f32], elements: &Range<u64>) -> Result<()> {
     match absmax.iter().position(|scale| !scale.is_finite()) {
         None => Ok(()),
         Some(block) => {
             let first = elements.start + (block * BLOCK) as u64;
             Err(Error::unsupported(format!(
-                "a number among the {BLOCK} from element {first} on is not finite, and would spoil \
-                 all of them"
+                "one of the {BLOCK} values from element {first} on is not finite, which would ruin \
+                 the whole block"
             )))
         }
     }

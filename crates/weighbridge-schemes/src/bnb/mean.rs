@@ -1,19 +1,19 @@
-//! The mean of many numbers, summed in the order of torch's kernel for CPUs.
+//! The mean of many numbers, summed in the order of torch's CPU kernel.
 //!
-//! Which order decides the last bit. This is that of one thread with vectors of eight numbers
-//! (AVX2): four vectors side by side, each summed in four levels that cascade into each other; what
-//! is left over is added to the first of them.
+//! The order decides the last bit. This is the order of one thread with vectors of eight numbers
+//! (AVX2): four vectors side by side, each summed in four cascading levels. The remainder is added
+//! to the first of them.
 
-/// Numbers of a vector.
+/// Numbers per vector.
 const WIDTH: usize = 8;
 
 /// Vectors side by side.
 const SIDE_BY_SIDE: usize = 4;
 
-/// Sums that cascade.
+/// Cascading sums.
 const LEVELS: usize = 4;
 
-/// The mean; NaN of nothing.
+/// Returns the mean; NaN for no numbers.
 #[allow(clippy::cast_precision_loss)] // The library divides by the same f32.
 pub(super) fn mean(values: &[f32]) -> f32 {
     sum(values) / values.len() as f32
@@ -29,7 +29,7 @@ fn sum(values: &[f32]) -> f32 {
     rows(vectors).iter().fold(singles, |sum, value| sum + value)
 }
 
-/// The sums of columns, each as if four of its numbers lay side by side.
+/// Returns the sums of columns, each as if four of its numbers were side by side.
 fn rows<const W: usize>(vectors: &[[f32; W]]) -> [f32; W] {
     let (whole, rest) = vectors.as_chunks::<SIDE_BY_SIDE>();
     let [mut first, others @ ..] = cascaded(whole);
@@ -37,7 +37,7 @@ fn rows<const W: usize>(vectors: &[[f32; W]]) -> [f32; W] {
     first
 }
 
-/// The sums of columns of several vectors side by side.
+/// Returns the sums of columns of several vectors side by side.
 fn cascaded<const W: usize>(rows: &[[[f32; W]; SIDE_BY_SIDE]]) -> [[f32; W]; SIDE_BY_SIDE] {
     let power = (ceiling_of_log2(rows.len()) / LEVELS).max(4);
     let (step, mask) = (1 << power, (1usize << power) - 1);
@@ -68,7 +68,7 @@ fn add<const W: usize>(sum: &mut [f32; W], vector: &[f32; W]) {
     sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
 }
 
-/// At least one, as torch has it.
+/// Returns the rounded-up logarithm, at least one, as torch computes it.
 fn ceiling_of_log2(number: usize) -> usize {
     if number <= 2 { 1 } else { (number - 1).ilog2() as usize + 1 }
 }

@@ -27,8 +27,8 @@
 //! - INT8: `(code * SCB) * 0.007874016`, in that order; the native type is f32.
 //!   (`functional.int8_vectorwise_dequant`.)
 //!
-//! How numbers become codes is said where it is done: `nearest` (four bits), `scales` (nested
-//! ones), `eight_encoder`.
+//! The encoding arithmetic is documented where it is implemented: `nearest` (four bits), `scales`
+//! (nested ones), `eight_encoder`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -52,10 +52,10 @@ mod state_text;
 #[cfg(test)]
 mod tests;
 
-/// The scheme.
+/// The bitsandbytes scheme.
 pub struct Bnb;
 
-/// The state's name follows this, and its kind follows the name.
+/// Prefix of a state's kind in its tensor name.
 const STATE: &str = ".quant_state.bitsandbytes__";
 
 impl Scheme for Bnb {
@@ -95,16 +95,16 @@ impl Scheme for Bnb {
     }
 }
 
-/// A four-bit weight, known by what lies beside it.
+/// A four-bit weight, found by its companions.
 struct Group<'a> {
     /// The weight's name.
     weight: &'a str,
-    /// Its states, each with the kind in its name: one, in a sound file.
+    /// Its states, each with the kind in its name. A valid file has one.
     states: Vec<(&'a str, StoredTensor<'a>)>,
 }
 
-/// The module of signed bytes whose companions are missing: in a model of this library there are no
-/// other such weights.
+/// Returns the module of signed bytes without companions. In a model of this library, no other
+/// weights look like that.
 fn bare_bytes<'a>(info: &'a TensorInfo, evidence: &Evidence<'_>) -> Option<&'a str> {
     let prefix = info.name.strip_suffix(".weight")?;
     let there = |end: &str| evidence.find(&format!("{prefix}.{end}")).is_some();
@@ -112,21 +112,21 @@ fn bare_bytes<'a>(info: &'a TensorInfo, evidence: &Evidence<'_>) -> Option<&'a s
     (bare && !there("SCB") && !there("weight_format")).then_some(prefix)
 }
 
-/// Whether these are the codes of such a weight: bytes in one column.
+/// Whether a tensor may hold the codes of such a weight: bytes in one column.
 fn is_bare_codes(info: &TensorInfo) -> bool {
     info.name.ends_with(".weight")
         && info.stored == DType::U8.into()
         && matches!(info.shape[..], [_, 1])
 }
 
-/// The four-bit weights, in the order of the files.
+/// Returns the four-bit weights, in file order.
 fn groups<'a>(evidence: &Evidence<'a>, is_ours: bool) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut places = HashMap::new();
     for &(id, info) in evidence.tensors() {
         let name: &'a str = &info.name;
         let state = name.split_once(STATE);
-        // Other libraries may call something `absmax`; the other names are this one's alone.
+        // Other libraries may use the name `absmax`; the other names are unique to this one.
         let absmax = || name.strip_suffix(".absmax").filter(|_| is_ours);
         let of_map = || COMPANIONS.iter().find_map(|suffix| name.strip_suffix(*suffix));
         let bare = || (is_ours && is_bare_codes(info)).then_some(name);
@@ -150,8 +150,8 @@ const METHOD: &str = "bitsandbytes";
 fn other_method(evidence: &Evidence<'_>) -> Result<(), String> {
     match evidence.method() {
         Some(method) if method != METHOD => Err(format!(
-            "it is stored as bitsandbytes stores weights, but the config names the method \
-             `{method}`; put the config that belongs to this model beside it"
+            "it is stored as a bitsandbytes weight, but the config names the method `{method}`; \
+             use the config of this model"
         )),
         _ => Ok(()),
     }
@@ -159,9 +159,7 @@ fn other_method(evidence: &Evidence<'_>) -> Result<(), String> {
 
 /// A finding for a companion whose weight is missing.
 fn orphan(tensor: &TensorInfo, weight: &str, bids: &mut Bids) {
-    let message = format!(
-        "it belongs to the quantized weight {weight}, which is in none of the files; \
-         add the file that has it"
-    );
+    let message =
+        format!("its quantized weight {weight} is not in the model; add the file that contains it");
     bids.findings.push(Finding::of(&tensor.name, "orphan", message));
 }

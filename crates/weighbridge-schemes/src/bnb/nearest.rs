@@ -118,9 +118,10 @@ pub(super) fn encode<L: Levels>(
     simd::run(level, task);
     if let (false, Some(last)) = (rest.is_empty(), absmax.get_mut(blocks.len())) {
         // A last block of 63 numbers has as many bytes as a whole one.
-        let codes = match codes_rest.is_empty() {
-            true => whole.last_mut().map_or(&mut [][..], |last| &mut last[..]),
-            false => codes_rest,
+        let codes = if codes_rest.is_empty() {
+            whole.last_mut().map_or(&mut [][..], |last| &mut last[..])
+        } else {
+            codes_rest
         };
         *last = part_of_a_block::<L>(rest, codes);
     }

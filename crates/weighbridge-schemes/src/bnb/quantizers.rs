@@ -21,22 +21,12 @@ use crate::framework::{Candidate, Chosen, Encoder, Fate, Quantizer, Request};
 /// Every quantizer.
 pub(super) const ALL: &[&dyn Quantizer] = &[
     &four("bnb-nf4", "NF4 in blocks of 64, for transformers", &NF4, false),
-    &four(
-        "bnb-nf4-nested",
-        "NF4 in blocks of 64 with scales of eight bits, for transformers",
-        &NF4,
-        true,
-    ),
+    &four("bnb-nf4-nested", "NF4 in blocks of 64, double-quantized, for transformers", &NF4, true),
     &four("bnb-fp4", "FP4 in blocks of 64, for transformers", &FP4, false),
-    &four(
-        "bnb-fp4-nested",
-        "FP4 in blocks of 64 with scales of eight bits, for transformers",
-        &FP4,
-        true,
-    ),
+    &four("bnb-fp4-nested", "FP4 in blocks of 64, double-quantized, for transformers", &FP4, true),
     &BnbQuantizer {
         name: eight_encoder::NAME,
-        about: "signed bytes with a scale a row (LLM.int8), for transformers",
+        about: "8-bit integers, one scale per row (LLM.int8), for transformers",
         four: None,
     },
 ];
@@ -97,7 +87,8 @@ impl Quantizer for BnbQuantizer {
                 _ if stays(weight) => Fate::Keep,
                 Some(other) => {
                     notes.push(format!(
-                        "{} stays as it is: transformers would take it for {other}, which stays",
+                        "{} is not quantized: transformers matches its name to {other}, which is \
+                         not quantized",
                         weight.name
                     ));
                     Fate::Keep
@@ -120,7 +111,7 @@ impl BnbQuantizer {
         let (name, dtype) = (self.name, weight.dtype);
         if !matches!(dtype, DType::BF16 | DType::F16 | DType::F32) {
             let message =
-                format!("it is {dtype}, and bitsandbytes takes weights of 16 and 32 bits only");
+                format!("its dtype is {dtype}, but bitsandbytes takes only BF16, F16 and F32");
             return Err(Error::unsupported(message).in_tensor(weight.name));
         }
         Ok(match self.four {
@@ -162,8 +153,8 @@ fn of_experts(weights: &[Candidate<'_>]) -> Option<String> {
     let count = of_experts.filter(|weight| is_quantized(weight)).count();
     (count > 0).then(|| {
         format!(
-            "{count} matrices of experts stay as they are: transformers puts them together in a form \
-             that bitsandbytes does not take"
+            "{count} expert matrices are not quantized: transformers fuses them into a form that \
+             bitsandbytes does not support"
         )
     })
 }

@@ -75,9 +75,12 @@ fn means(parts: u16) -> Vec<f32> {
     let step = f64::from((1.0 - FIRST) / f32::from(parts));
     // As `torch.linspace`: from both ends towards the middle, each sum rounded once.
     #[allow(clippy::cast_possible_truncation)]
-    let boundary = |at: u16| match at < parts.div_ceil(2) {
-        true => (f64::from(FIRST) + step * f64::from(at)) as f32,
-        false => (1.0 - step * f64::from(parts - at)) as f32,
+    let boundary = |at: u16| {
+        if at < parts.div_ceil(2) {
+            (f64::from(FIRST) + step * f64::from(at)) as f32
+        } else {
+            (1.0 - step * f64::from(parts - at)) as f32
+        }
     };
     (0..parts).map(|at| (boundary(at) + boundary(at + 1)) / 2.0).collect()
 }

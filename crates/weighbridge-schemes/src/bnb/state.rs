@@ -1,11 +1,11 @@
-//! What a weight's `quant_state` says: JSON, stored as a tensor of bytes.
+//! A weight's `quant_state`: JSON, stored as a tensor of bytes.
 
 use serde_json::Value as Json;
 
 use crate::catalog::Shape;
 use crate::dtype::DType;
 
-/// The description of a four-bit weight.
+/// Description of a four-bit weight.
 #[derive(Debug, PartialEq)]
 pub(super) struct State {
     pub(super) kind: String,
@@ -15,18 +15,18 @@ pub(super) struct State {
     pub(super) nested: Option<Nested>,
 }
 
-/// How absmax itself was quantized.
+/// Quantization of absmax itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Nested {
     pub(super) block: u64,
     pub(super) offset: f32,
 }
 
-/// Block sizes that bitsandbytes takes.
+/// Block sizes that bitsandbytes accepts.
 const BLOCKS: std::ops::RangeInclusive<u64> = 32..=4096;
 
 impl State {
-    /// Reads it; an explanation where something is missing or not what it should be.
+    /// Parses a state, or returns what is missing or wrong.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let json: Json = serde_json::from_slice(bytes)
             .map_err(|error| format!("its quant_state is not JSON ({error})"))?;
@@ -34,8 +34,7 @@ impl State {
         let block = field(&json, "blocksize", "a number", Json::as_u64)?;
         refuse_if!(
             !BLOCKS.contains(&block) || !block.is_power_of_two(),
-            "its quant_state has blocksize {block}; bitsandbytes has the powers of two from {} to \
-             {}",
+            "its quant_state has blocksize {block}, expected a power of two from {} to {}",
             BLOCKS.start(),
             BLOCKS.end()
         );
@@ -79,7 +78,7 @@ fn shape_of(json: &Json) -> Result<Shape, String> {
     field(json, "shape", "a list of sizes", sizes)
 }
 
-/// The three members of a nested state: all or none.
+/// Parses the three members of a nested state: all or none.
 fn nested_of(json: &Json) -> Result<Option<Nested>, String> {
     const KEYS: [&str; 3] = ["nested_blocksize", "nested_dtype", "nested_offset"];
     if KEYS.iter().all(|key| json.get(*key).is_none()) {
@@ -87,10 +86,7 @@ fn nested_of(json: &Json) -> Result<Option<Nested>, String> {
     }
     let block = field(json, KEYS[0], "a positive number", |v| v.as_u64().filter(|&b| b > 0))?;
     let dtype = type_named(KEYS[1], field(json, KEYS[1], "text", Json::as_str)?)?;
-    refuse_if!(
-        dtype != DType::F32,
-        "its quant_state has `nested_dtype` {dtype}: only float32 is known to be written"
-    );
+    refuse_if!(dtype != DType::F32, "its quant_state has `nested_dtype` {dtype}, expected float32");
     #[allow(clippy::cast_possible_truncation)] // It was an f32 when it was written.
     let offset = field(json, KEYS[2], "a finite number", |v| {
         v.as_f64().map(|offset| offset as f32).filter(|offset| offset.is_finite())

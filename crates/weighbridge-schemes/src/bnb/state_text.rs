@@ -1,16 +1,16 @@
-//! A weight's `quant_state`, in the words of Python's `json.dumps`.
+//! A weight's `quant_state`, formatted as by Python's `json.dumps`.
 //!
-//! How many bytes it takes must be known before the numbers are, and the offset of nested scales
-//! is one of them: after such a state come spaces, up to the length of the longest offset.
+//! Its length must be known before the numbers are, and the offset of nested scales is one of them.
+//! So such a state is padded with spaces to the length of the longest offset.
 
 use super::nearest;
 use super::scales;
 use crate::dtype::DType;
 
-/// The longest that Python writes a number of single precision.
+/// Maximum length of a single-precision number as Python writes it.
 const LONGEST_NUMBER: usize = 22;
 
-/// The state of a weight: of one with nested scales, up to its offset.
+/// Returns the state of a weight; with nested scales, up to its offset.
 pub(super) fn state(kind: &str, dtype: DType, shape: &[u64], is_nested: bool) -> String {
     let sizes: Vec<String> = shape.iter().map(u64::to_string).collect();
     let (block, sizes) = (nearest::BLOCK, sizes.join(", "));
@@ -18,29 +18,28 @@ pub(super) fn state(kind: &str, dtype: DType, shape: &[u64], is_nested: bool) ->
     let start = format!(
         r#"{{"quant_type": "{kind}", "blocksize": {block}, "dtype": "{dtype}", "shape": [{sizes}]"#
     );
-    match is_nested {
-        false => start + "}",
-        true => {
-            let block = scales::BLOCK;
-            format!(
-                r#"{start}, "nested_blocksize": {block}, "nested_dtype": "float32", "nested_offset": "#
-            )
-        }
+    if is_nested {
+        let block = scales::BLOCK;
+        format!(
+            r#"{start}, "nested_blocksize": {block}, "nested_dtype": "float32", "nested_offset": "#
+        )
+    } else {
+        start + "}"
     }
 }
 
-/// How many bytes a state takes.
+/// Returns the length of a state in bytes.
 pub(super) fn length(state: &str, is_nested: bool) -> usize {
     state.len() + if is_nested { LONGEST_NUMBER + 1 } else { 0 }
 }
 
-/// Ends a state with its offset and with spaces up to the length it was given.
+/// Completes a state with its offset, and pads it with spaces to its length.
 pub(super) fn with_offset(state: &str, offset: f32) -> String {
     let text = format!("{state}{}}}", python_number(f64::from(offset)));
     format!("{text:<0$}", length(state, true))
 }
 
-/// What torch calls a type.
+/// Returns torch's name of a type.
 pub(super) fn torch_name(dtype: DType) -> &'static str {
     match dtype {
         DType::BF16 => "bfloat16",
@@ -49,7 +48,7 @@ pub(super) fn torch_name(dtype: DType) -> &'static str {
     }
 }
 
-/// A finite number as Python writes it: the fewest digits that come back as the same one.
+/// Formats a finite number as Python does: the fewest digits that parse to the same number.
 fn python_number(number: f64) -> String {
     let scientific = format!("{number:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

@@ -135,15 +135,15 @@ fn a_companion_of_another_shape_or_type_is_found() {
     let map = tensor("w.nested_quant_map", DType::F32, &[16], vec![0; 64]);
     found(&with(sound(), map), None, "expected F32 [256]");
     let codes = tensor("w", DType::I32, &[75], vec![0; 300]);
-    found(&with(sound(), codes), None, "it is I32");
+    found(&with(sound(), codes), None, "its dtype is I32");
     let scales = tensor("p.SCB", DType::F16, &[2], vec![0; 4]);
     found(&with(sound_bytes(), scales), None, "SCB is F16 [2], expected F32 [2]");
     let scales = tensor("p.SCB", DType::F32, &[3], vec![0; 12]);
     found(&with(sound_bytes(), scales), None, "expected F32 [2]");
     let codes = tensor("p.weight", DType::U8, &[2, 3], vec![0; 6]);
-    found(&with(sound_bytes(), codes), None, "is U8, expected I8");
+    found(&with(sound_bytes(), codes), None, "dtype is U8, expected I8");
     let codes = tensor("p.weight", DType::I8, &[6], vec![0; 6]);
-    found(&with(sound_bytes(), codes), None, "two dimensions");
+    found(&with(sound_bytes(), codes), None, "expected two dimensions");
 }
 
 #[test]
@@ -165,14 +165,14 @@ fn a_state_that_cannot_be_is_found() {
     }
     found(&changed("shape", json!(null)), None, "`shape` null");
     found(&changed("shape", json!([3, -50])), None, "expected a list of sizes");
-    found(&changed("shape", json!([3, 52])), None, "takes 78 bytes of codes; it has 75");
+    found(&changed("shape", json!([3, 52])), None, "needs 78 bytes of codes, but there are 75");
     found(&changed("shape", json!([u64::MAX, 3])), None, "too large");
     found(&changed("blocksize", json!(48)), None, "blocksize 48");
     found(&changed("blocksize", json!(0)), None, "blocksize 0");
     found(&changed("blocksize", json!(32)), None, "expected U8 [5]");
     found(&changed("nested_blocksize", json!(2)), None, "expected F32 [2]");
     found(&changed("nested_blocksize", json!(0)), None, "a positive number");
-    found(&changed("nested_dtype", json!("float16")), None, "only float32");
+    found(&changed("nested_dtype", json!("float16")), None, "`nested_dtype` F16, expected float32");
     found(&changed("nested_offset", json!(1e300)), None, "a finite number");
     found(&changed("dtype", json!("float64")), None, "expected bfloat16");
     found(&changed("quant_type", json!("fp4")), None, "named nf4, but says quant_type fp4");
@@ -193,7 +193,7 @@ fn a_state_of_another_kind_is_found() {
     found(&tensors, None, "kind `int4` is unknown");
     let mut tensors = sound();
     tensors.push(named("w.quant_state.bitsandbytes__fp4"));
-    found(&tensors, None, "several states (nf4, fp4)");
+    found(&tensors, None, "several quant_states (nf4, fp4)");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn scales_that_are_nested_and_not_are_found() {
     }
     let stored = tensor("w.absmax", DType::F32, &[3], floats([1.0; 3]));
     let plain = with(with(sound(), state_of(&json)), stored);
-    found(&plain, None, "tensors for nested scales");
+    found(&plain, None, "it has nested scales");
     let plain = without(without(plain, "w.nested_absmax"), "w.nested_quant_map");
     assert!(bids(&plain, None).findings.is_empty());
 }

@@ -1,4 +1,4 @@
-//! From one module's tensors and one group's arguments to a layout, or to why they do not fit.
+//! Derives a layout from one module's tensors and one group's arguments, or why they do not fit.
 
 use super::beside::check_global;
 use super::config::{Strategy, Writer};
@@ -11,19 +11,19 @@ use crate::dtype::DType;
 use crate::framework::parts::described;
 
 impl Attempt<'_, '_, '_> {
-    /// `weight_packed` of 32-bit words: integers of one to eight bits.
+    /// Tries `weight_packed` of 32-bit words: integers of one to eight bits.
     pub(super) fn packed_integers(&self) -> Checked<Layout> {
         self.refuse_float()?;
         let packed = self.module.codes.1;
         refuse_if!(
             !(2..=3).contains(&packed.shape.len()),
-            "weight_packed is {}, two or three dimensions are expected",
+            "weight_packed is {}, expected two or three dimensions",
             described(packed)
         );
         let bits = self.args.bits.unwrap_or(0);
         refuse_if!(
             !(1..=8).contains(&bits),
-            "the config says {bits} bits, one to eight can be packed"
+            "the config says {bits} bits, but packed codes have 1 to 8"
         );
         let (shape, stated) = self.shape(bits)?;
         let (columns, words) = (shape[shape.len() - 1], packed.shape[shape.len() - 1]);
@@ -49,8 +49,8 @@ impl Attempt<'_, '_, '_> {
         })
     }
 
-    /// The weight's shape; with the type of `weight_shape` where that was not needed for it. Groups
-    /// tell how many columns there are, if there is more than one: no column is outside of them.
+    /// Returns the weight's shape, and the type of `weight_shape` if that was not needed. If there
+    /// are several groups, they determine the columns: every column is in one.
     fn shape(&self, bits: u32) -> Checked<(Shape, Option<DType>)> {
         let Self { module, args, .. } = *self;
         let (packed, scale) = (module.codes.1, module.scale()?);
@@ -67,8 +67,8 @@ impl Attempt<'_, '_, '_> {
                 [true, false].map(|stream| PackedZeros::words_for(columns, bits, stream));
             refuse_if!(
                 ![stream, whole].contains(&words) || rows.contains(&0),
-                "weight_scale is {}, which makes {columns} columns in groups of {group}; with {bits} \
-             bits these take {stream} words (before 0.18: {whole}), weight_packed is {}",
+                "weight_scale is {}, which gives {columns} columns in groups of {group}; at {bits} \
+                 bits these need {stream} words (before 0.18: {whole}), but weight_packed is {}",
                 described(scale),
                 described(packed)
             );
@@ -80,14 +80,14 @@ impl Attempt<'_, '_, '_> {
                 Ok((shape, None))
             }
             _ => Err(format!(
-                "weight_shape says {shape:?}, which weight_packed {} cannot hold",
+                "weight_shape is {shape:?}, which does not fit weight_packed {}",
                 described(packed)
             )),
         }
     }
 
-    /// Whether codes cross words. The packed widths tell, of the weight or of its zero points; where
-    /// both packings come to the same widths and differ all the same, the version does.
+    /// Whether codes cross words. The packed widths of the weight or of its zero points decide; if
+    /// both packings have the same widths and still differ, the version does.
     fn is_stream(&self, bits: u32, words: u64, shape: &[u64]) -> Checked<bool> {
         let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
         let zeros = self.module.zero.filter(|(_, zero)| zero.stored == DType::I32.into());
@@ -105,25 +105,29 @@ impl Attempt<'_, '_, '_> {
                 Writer::Early | Writer::Words => Ok(false),
                 Writer::Stream => Ok(true),
                 Writer::Unknown => Err(format!(
-                    "{columns} columns of {bits} bits take {words} words in both packings, and the \
-                 config names no version that tells which (before 0.18: whole codes in a word; \
-                 since: a stream of bits); put the writer's `version` into the config"
+                    "{columns} columns of {bits} bits need {words} words in both packings, and the \
+                     config has no version to choose by (before 0.18: whole codes per word; since: \
+                     a bit stream); add the writer's `version` to the config"
                 )),
             },
             (words_fit, stream_fits) if words_fit != stream_fits => Ok(stream_fits),
-            // Then it is the zero points that do not fit, which is reported with them.
+            // In that case the zero points do not fit, which is reported with them.
             _ if codes_fit(true) || codes_fit(false) => Ok(codes_fit(true)),
             _ => Err(format!(
-                "{columns} columns of {bits} bits take {} words (before 0.18: {}), weight_packed has \
-             {words}{}",
+                "{columns} columns of {bits} bits need {} words (before 0.18: {}), but \
+                 weight_packed has {words}{}",
                 PackedZeros::words_for(columns, bits, true),
                 PackedZeros::words_for(columns, bits, false),
-                if self.args.bits.is_some() { "" } else { " and no config says how many bits" },
+                if self.args.bits.is_some() {
+                    ""
+                } else {
+                    ", and no config states the number of bits"
+                },
             )),
         }
     }
 
-    /// `weight` of signed bytes or small floats.
+    /// Tries `weight` of signed bytes or small floats.
     pub(super) fn bytes(&self) -> Checked<Layout> {
         let weight = self.module.codes.1;
         let codes = match weight.stored.element() {
@@ -137,13 +141,11 @@ impl Attempt<'_, '_, '_> {
                 Some(false) => refuse!("the config says integers, but weight is {}", dtype.name()),
                 _ => Kind::Float(dtype),
             },
-            _ => refuse!("weight is {}, I8 or an FP8 type is expected", described(weight)),
+            _ => refuse!("weight is {}, expected I8 or an FP8 type", described(weight)),
         };
         let shape = weight.shape.clone();
         if !(2..=3).contains(&shape.len()) || shape.contains(&0) {
-            return Err(format!(
-                "weight has shape {shape:?}, two or three sizes above 0 are expected"
-            ));
+            return Err(format!("weight has shape {shape:?}, expected two or three sizes above 0"));
         }
         let cells = self.cells(&shape)?;
         let columns = shape[shape.len() - 1];
@@ -164,18 +166,18 @@ impl Attempt<'_, '_, '_> {
         })
     }
 
-    /// `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with exponents
-    /// as scales, or six-bit floats.
+    /// Tries `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with
+    /// exponents as scales, or six-bit floats.
     pub(super) fn packed_floats(&self) -> Checked<Layout> {
         let Self { module, args, .. } = *self;
         refuse_if!(
             args.float == Some(false),
-            "the config says integers, but weight_packed holds bytes, as floats do"
+            "the config says integers, but weight_packed is stored in bytes, as floats are"
         );
         let (packed, scale) = (module.codes.1, module.scale()?);
         let (&[rows, width], &[scale_rows, cells]) = (&packed.shape[..], &scale.shape[..]) else {
             refuse!(
-                "weight_packed is {}, weight_scale is {}: two dimensions each are expected",
+                "weight_packed is {} and weight_scale is {}, expected two dimensions each",
                 described(packed),
                 described(scale)
             )
@@ -187,33 +189,34 @@ impl Attempt<'_, '_, '_> {
             }
             (Some(DType::F8_E4M3), None) => refuse!("its `weight_global_scale` is missing"),
             (Some(DType::U8 | DType::F8_E8M0), None) => {
-                match cells.checked_mul(24) == Some(width) {
-                    true => (Kind::E2m3, 32, cells.checked_mul(32)),
-                    false => (Kind::E2m1 { global: false }, 32, width.checked_mul(2)),
+                if cells.checked_mul(24) == Some(width) {
+                    (Kind::E2m3, 32, cells.checked_mul(32))
+                } else {
+                    (Kind::E2m1 { global: false }, 32, width.checked_mul(2))
                 }
             }
             _ => refuse!(
-                "weight_scale is {}, expected F8_E4M3 with a weight_global_scale, or exponents in U8 \
-             without",
+                "weight_scale is {}, expected F8_E4M3 with a weight_global_scale, or U8 exponents \
+                 without one",
                 described(scale)
             ),
         };
         let bits = if codes == Kind::E2m3 { 6 } else { 4 };
         refuse_if!(
             args.bits.is_some_and(|said| said != bits),
-            "the config says {} bits, but the shapes say {bits}",
+            "the config says {} bits, but the shapes fit {bits}",
             args.bits.unwrap_or(0)
         );
         let group = match args.strategy {
             Some(Strategy::Group(group)) => group,
             None => group,
-            Some(other) => refuse!("the config says {other} for packed floats"),
+            Some(other) => refuse!("the config says {other}, which packed floats do not support"),
         };
         let columns = columns.ok_or("weight_packed is too large")?;
         refuse_if!(
             group != 32 && module.global.is_none(),
-            "the config says groups of {group}, exponents as scales go with groups of 32; bytes that \
-         are no exponents (E5M3) cannot be decoded by this version"
+            "the config says groups of {group}, but exponent scales need groups of 32; E5M3 scales \
+             are not supported"
         );
         refuse_if!(
             rows == 0
@@ -226,7 +229,7 @@ impl Attempt<'_, '_, '_> {
         );
         refuse_if!(
             module.zero.is_some() || module.order.is_some(),
-            "zero points or an order of columns are not defined for packed floats"
+            "packed floats cannot have zero points or act-order"
         );
         Ok(Layout {
             shape: [rows, columns].into_iter().collect(),

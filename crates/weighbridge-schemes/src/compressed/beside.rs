@@ -1,5 +1,5 @@
-//! What lies beside the codes of a module: scales, zero points, an order of columns. Each must
-//! have the type and the shape that the arguments of its group ask for.
+//! Companions of a module's codes: scales, zero points, group indices. Each must have the type and
+//! the shape that the arguments of its group require.
 
 use super::config::{Strategy, Writer};
 use super::factors::PackedZeros;
@@ -9,7 +9,8 @@ use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 use crate::framework::parts::described;
 
-/// A tensor of one number in f32. Without a dimension it would not widen the scales it divides.
+/// Checks a global scale: one number in f32. Without a dimension it would not widen the scales it
+/// divides.
 pub(super) fn check_global(global: &TensorInfo) -> Checked<()> {
     let is_single = global.stored == DType::F32.into() && global.shape[..] == [1];
     refuse_if!(!is_single, "weight_global_scale is {}, expected F32 [1]", described(global));
@@ -17,22 +18,22 @@ pub(super) fn check_global(global: &TensorInfo) -> Checked<()> {
 }
 
 impl Attempt<'_, '_, '_> {
-    /// The type of scales that are floats of the weight's own size.
+    /// Returns the type of scales that are floats.
     pub(super) fn float_scale(&self) -> Checked<DType> {
         let scale = self.module.scale()?;
         match scale.stored.element() {
             Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
-            _ => Err(format!("weight_scale is {}, a float type is expected", described(scale))),
+            _ => Err(format!("weight_scale is {}, expected a float type", described(scale))),
         }
     }
 
-    /// Which codes share a scale, by the config, or by the scales' shape where it says nothing.
+    /// Returns which codes share a scale, by the config or, if it is silent, by the scales' shape.
     pub(super) fn cells(&self, shape: &[u64]) -> Checked<Cells> {
         let (scale, args) = (self.module.scale()?, self.args);
         let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
         let strategy = match args.strategy {
             Some(strategy) => strategy,
-            None if args.has_unknown_strategy => refuse!("the config's strategy is not known"),
+            None if args.has_unknown_strategy => refuse!("the config's strategy is unknown"),
             None => strategy_by_shape(scale, shape)?,
         };
         let stack = &shape[..shape.len() - 2];
@@ -52,7 +53,7 @@ impl Attempt<'_, '_, '_> {
                 Strategy::Group(group) => {
                     let cells = columns.div_ceil(group);
                     let whole = columns.is_multiple_of(group) || columns < group;
-                    // One group that is not full is a channel, whatever it is called.
+                    // A single partial group is a channel, regardless of its name.
                     let group = group.min(columns);
                     (whole && shaped(rows, cells)).then_some(Cells::Rows { group, cells })
                 }
@@ -64,20 +65,21 @@ impl Attempt<'_, '_, '_> {
             };
         fits.ok_or_else(|| {
             format!(
-                "weight_scale is {}, which does not fit {strategy} of a weight of {shape:?}",
+                "weight_scale is {}, which does not fit {strategy} for a weight of {shape:?}",
                 described(scale)
             )
         })
     }
 
-    /// Zero points: a number each in the shape of the scales, or packed down the rows.
+    /// Returns how zero points are stored: one number each in the shape of the scales, or packed
+    /// down the rows.
     pub(super) fn zeros(&self, bits: u32, stream: bool, shape: &[u64]) -> Checked<ZeroKind> {
         let scale = self.module.scale()?;
         let Some((_, zero)) = self.module.zero else {
-            // Early versions left zero points out where all were zero.
+            // Early versions omitted zero points that were all zero.
             refuse_if!(
                 self.args.symmetric == Some(false) && self.writer != Writer::Early,
-                "its `weight_zero_point` is missing, although the config says that it is not symmetric"
+                "its `weight_zero_point` is missing, but the config says asymmetric"
             );
             return Ok(ZeroKind::None);
         };
@@ -111,7 +113,8 @@ impl Attempt<'_, '_, '_> {
         }
     }
 
-    /// Which group a column is in: an order must be a list of all of them, and there must be groups.
+    /// Returns the group order of the columns. An order must list all of them, and there must be
+    /// groups.
     pub(super) fn order(&self, cells: Cells, columns: u64) -> Checked<Columns> {
         let Some((_, order)) = self.module.order else {
             let several = matches!(cells, Cells::Rows { cells: 2.., .. });
@@ -133,7 +136,7 @@ impl Attempt<'_, '_, '_> {
     }
 }
 
-/// What the scales' shape says.
+/// Returns the strategy that the scales' shape implies.
 fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Checked<Strategy> {
     let columns = shape[shape.len() - 1];
     match scale.shape.split_last() {
@@ -142,6 +145,9 @@ fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Checked<Strategy> {
         Some((&cells, _)) if cells > 0 && columns.is_multiple_of(cells) => {
             Ok(Strategy::Group(columns / cells))
         }
-        _ => Err(format!("weight_scale is {}, the weight is {shape:?}", described(scale))),
+        _ => Err(format!(
+            "weight_scale is {}, which does not fit a weight of {shape:?}",
+            described(scale)
+        )),
     }
 }

@@ -1,4 +1,4 @@
-//! What a compressed-tensors config says: groups of modules, each with its own arguments.
+//! A compressed-tensors config: groups of modules, each with its own arguments.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,83 +9,81 @@ use serde_json::Value as Json;
 use crate::framework::match_budget::MatchBudget;
 use crate::framework::{Configs, Evidence, Method, Sign};
 
-/// The config, as far as decoding depends on it.
+/// The settings that decoding depends on.
 #[derive(Default)]
 pub(super) struct Settings {
     groups: Vec<Group>,
     ignore: Targets,
-    /// Modules whose activations are transformed while the model runs, and exceptions.
+    /// Modules whose activations are transformed at run time, and exceptions.
     transformed: Vec<(Targets, Targets)>,
-    /// Whether activations are quantized while the model runs: of weights that are whole numbers, of
-    /// weights that are floats.
+    /// Whether activations are quantized at run time: for integer weights, and for float weights.
     activations: [bool; 2],
-    /// What comparing names with all these may cost.
+    /// Budget for matching names.
     budget: MatchBudget,
-    /// Which packing the writer's version used for widths that do not divide a word.
+    /// Packing that the writer's version used for widths that do not divide a word.
     pub(super) writer: Writer,
 }
 
-/// How a version packed widths that do not divide 32.
+/// Packing of widths that do not divide 32, by version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Writer {
-    /// Before 0.9.4: whole codes in each word; zero points that are all zero are left out.
+    /// Before 0.9.4: whole codes per word; zero points that are all zero are omitted.
     Early,
-    /// Before 0.18: whole codes in each word.
+    /// Before 0.18: whole codes per word.
     Words,
-    /// Since 0.18: one stream of bits.
+    /// Since 0.18: one bit stream.
     Stream,
     /// No version, or one between the two.
     #[default]
     Unknown,
 }
 
-/// Modules that are quantized alike.
+/// Modules with the same quantization.
 struct Group {
     targets: Targets,
     args: Args,
 }
 
-/// Names of modules, patterns of them, and names of classes.
+/// Names of modules, patterns for them, and names of classes.
 #[derive(Default)]
 struct Targets {
     names: HashSet<String>,
     patterns: Vec<Regex>,
-    /// Whether there is a pattern that cannot be read here (Python knows more kinds): it may
-    /// match anything.
+    /// Whether there is a pattern with unsupported syntax (Python has more): it may match anything.
     unreadable: bool,
     /// Whether there is the name of a class.
     class: bool,
 }
 
-/// Which scale serves for which part of a weight.
+/// Part of a weight that shares a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strategy {
-    /// One for everything.
+    /// The whole weight.
     Tensor,
-    /// One for each row.
+    /// A row.
     Channel,
-    /// One for each group of columns of a row.
+    /// A group of columns of a row.
     Group(u64),
-    /// One for a block of rows and columns.
+    /// A block of rows and columns.
     Block(u64, u64),
 }
 
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tensor => f.write_str("one scale for all"),
-            Self::Channel => f.write_str("one scale for each row"),
-            Self::Group(size) => write!(f, "one scale for each {size} columns"),
-            Self::Block(rows, columns) => write!(f, "one scale for each {rows} x {columns} block"),
+            Self::Tensor => f.write_str("one scale per tensor"),
+            Self::Channel => f.write_str("one scale per row"),
+            Self::Group(size) => write!(f, "one scale per {size} columns"),
+            Self::Block(rows, columns) => write!(f, "one scale per {rows} x {columns} block"),
         }
     }
 }
 
-/// The format of four-bit floats with a factor for all.
+/// The format of four-bit floats with a global scale.
 pub(super) const SMALL_FLOATS: &str = "nvfp4-pack-quantized";
 
-/// Formats that this module knows, decoded or refused by name where their tensors are seen.
-/// `fakequant` is what the first writers called weights that stay floats.
+/// Formats that are known here, decoded or rejected by name when their tensors are found.
+/// `fakequant` is the first writers' name for weights that stay floats.
 const FORMATS: [&str; 14] = [
     "dense",
     "fakequant",
@@ -103,28 +101,27 @@ const FORMATS: [&str; 14] = [
     "sparse-bitmask",
 ];
 
-/// How the weights of a group are quantized. What is not said is left to the tensors.
+/// Quantization arguments of a group's weights. Missing ones are derived from the tensors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Args {
     pub(super) bits: Option<u32>,
     pub(super) float: Option<bool>,
     pub(super) strategy: Option<Strategy>,
     pub(super) symmetric: Option<bool>,
-    /// Columns belong to groups in an order of their own.
+    /// Columns are assigned to groups out of order.
     pub(super) ordered: bool,
-    /// Columns were quantized in an order of their own, which nobody does who takes the nearest
-    /// code for each by itself.
+    /// Columns were quantized out of order, which only calibration does.
     pub(super) calibrated: bool,
-    /// Scales were searched for the least error, so that the largest numbers may be clipped.
+    /// Scales were searched for the least error, so the largest numbers may be clipped.
     pub(super) clipped: bool,
-    /// The config names a strategy that is not known here.
+    /// The config names an unknown strategy.
     pub(super) has_unknown_strategy: bool,
-    /// A format that is not known here: the same tensors may mean something else in it.
+    /// An unknown format, in which the same tensors may mean something else.
     pub(super) format: Option<Box<str>>,
 }
 
-/// The method. Its tensors share names with several schemes and follow rules of their own.
-/// Mistral's files have both spellings.
+/// The compressed-tensors method. Its tensors share names with several schemes and follow their own
+/// rules. Mistral's files have both spellings.
 pub(super) const METHOD: Method = Method {
     aliases: &["compressed_tensors"],
     is_exclusive: true,
@@ -133,10 +130,11 @@ pub(super) const METHOD: Method = Method {
     ..Method::named("compressed-tensors")
 };
 
-/// The key that early versions used in config.json.
+/// Key that early versions used in config.json.
 pub(super) const EARLY_KEY: &str = "compression_config";
 
-/// What implies the method where it is not named: the key of early versions, or groups.
+/// Returns the sign that implies the method if it is not named: the key of early versions, or
+/// groups.
 pub(super) fn sign(configs: &Configs<'_>) -> Option<Sign> {
     let has_key = |json: &Json| json.get(EARLY_KEY).is_some();
     if configs.models().into_iter().any(has_key) {
@@ -147,7 +145,7 @@ pub(super) fn sign(configs: &Configs<'_>) -> Option<Sign> {
 }
 
 impl Settings {
-    /// The config of a model that says it is compressed-tensors.
+    /// Reads the config of a model that declares compressed-tensors.
     pub(super) fn of(evidence: &Evidence<'_>) -> Option<Self> {
         let (_, json) = evidence.quantization()?;
         let ours = evidence.method()? == METHOD.name;
@@ -178,12 +176,12 @@ impl Settings {
         }
     }
 
-    /// Whether a module is left as it is, by name.
+    /// Whether a module is excluded by name.
     pub(super) fn ignores(&self, module: &str) -> bool {
         self.ignore.matches(module, &self.budget)
     }
 
-    /// Whether a module's activations are transformed while the model runs.
+    /// Whether a module's activations are transformed at run time.
     pub(super) fn transforms(&self, module: &str) -> bool {
         let is_transformed = |(targets, ignore): &(Targets, Targets)| {
             // A quantized weight is one of a class.
@@ -195,25 +193,25 @@ impl Settings {
             && self.transformed.iter().any(is_transformed)
     }
 
-    /// Whether activations are quantized too, where weights are floats or whole numbers.
+    /// Whether activations are quantized too, for float or integer weights.
     pub(super) fn quantizes_activations(&self, of_floats: bool) -> bool {
         self.activations[usize::from(of_floats)]
     }
 
-    /// Whether the config shows that codes were chosen together, with the help of sample inputs.
+    /// Whether the config shows that codes were chosen together, by calibration.
     pub(super) fn are_calibrated(&self) -> bool {
         self.groups.iter().any(|group| group.args.calibrated)
     }
 
-    /// Whether a config says that large numbers may have been clipped.
+    /// Whether a config allows large numbers to be clipped.
     pub(super) fn are_clipped(&self) -> bool {
         self.groups.iter().any(|group| group.args.clipped)
     }
 
-    /// The arguments of every group; without any, those that leave all to the tensors.
+    /// Returns the arguments of every group; without groups, empty arguments.
     pub(super) fn all(&self) -> Vec<Args> {
         match &self.groups[..] {
-            // Each is tried, which takes longer than a comparison.
+            // Each is tried, which costs more than a comparison.
             groups if !groups.is_empty() && self.budget.compare("", groups.len() * 16) => {
                 groups.iter().map(|group| group.args.clone()).collect()
             }
@@ -221,8 +219,8 @@ impl Settings {
         }
     }
 
-    /// The group that a module's name belongs to: first by its own name, then by pattern, then
-    /// by its class, which is only known where there is a single such group.
+    /// Returns the group of a module: by its own name, then by pattern, then by its class, which is
+    /// only known if there is a single such group.
     pub(super) fn named(&self, module: &str) -> Option<Args> {
         if !self.budget.compare(module, self.groups.len()) {
             return None;
@@ -241,7 +239,8 @@ impl Settings {
 }
 
 impl Group {
-    /// A group without weight arguments quantizes activations only. `format` is the model's.
+    /// Reads a group. One without weight arguments quantizes activations only. `format` is the
+    /// model's.
     fn from_json(json: &Json, format: Option<&str>, budget: &MatchBudget) -> Option<Self> {
         let weights = json.get("weights").filter(|weights| weights.is_object())?;
         let format = json.get("format").and_then(Json::as_str).or(format);
@@ -252,7 +251,7 @@ impl Group {
 }
 
 impl Targets {
-    /// Those of a list, or a single one.
+    /// Reads a list of targets, or a single one.
     fn of(json: Option<&Json>, budget: &MatchBudget) -> Self {
         let list = match json {
             Some(Json::Array(list)) => &list[..],
@@ -261,7 +260,7 @@ impl Targets {
         };
         let mut targets = Self::default();
         for text in list.iter().filter_map(Json::as_str) {
-            // The library matches from the start of the name, to anywhere.
+            // The library matches from the start of the name, to any position.
             match text.strip_prefix("re:").map(|text| budget.pattern_at_start(text)) {
                 Some(Some(pattern)) => targets.patterns.push(pattern),
                 Some(None) => targets.unreadable = true,
@@ -279,20 +278,20 @@ impl Targets {
             && self.patterns.iter().any(|pattern| pattern.is_match(module))
     }
 
-    /// Whether a module is one of them for certain.
+    /// Whether a module certainly matches.
     fn matches(&self, module: &str, budget: &MatchBudget) -> bool {
         self.names.contains(module) || self.fits_pattern(module, budget)
     }
 }
 
-/// Whether a target is the name of a class, such as `Linear`, and not of a module at the top,
-/// such as `lm_head`.
+/// Whether a target is the name of a class, such as `Linear`, and not of a top-level module, such
+/// as `lm_head`.
 fn is_class(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase()) && !name.contains('.')
 }
 
-/// Targets and exceptions of every transform of activations that affects a weight. Transforms of
-/// weights are applied once and for all, those of the KV cache are between activations.
+/// Returns targets and exceptions of every transform of activations that affects a weight.
+/// Transforms of weights are already applied; those of the KV cache are between activations.
 fn transformed(json: &Json, budget: &MatchBudget) -> Vec<(Targets, Targets)> {
     let groups =
         json.get("transform_config").and_then(|json| json.get("config_groups")?.as_object());
@@ -327,7 +326,7 @@ impl Args {
     }
 }
 
-/// The strategy that is named, or that follows from the group size as the library has it.
+/// Returns the named strategy, or the one that the library derives from the group size.
 fn strategy_of(name: Option<&str>, size: Option<i64>, block: Option<&Json>) -> Option<Strategy> {
     let group = || size.and_then(|size| u64::try_from(size).ok()).filter(|&size| size > 0);
     match name {
@@ -344,7 +343,7 @@ fn strategy_of(name: Option<&str>, size: Option<i64>, block: Option<&Json>) -> O
     }
 }
 
-/// `[128, 128]`, or `"128x128"` of early configs.
+/// Reads `[128, 128]`, or `"128x128"` of early configs.
 fn block_of(json: &Json) -> Option<Strategy> {
     let sides: Vec<u64> = match json {
         Json::String(text) => text.split('x').filter_map(|side| side.trim().parse().ok()).collect(),
@@ -356,7 +355,7 @@ fn block_of(json: &Json) -> Option<Strategy> {
     }
 }
 
-/// Which packing a version writes. Previews of either side of the change could be both.
+/// Returns the packing of a version. Previews around the change could be either.
 fn writer_of(version: &str) -> Writer {
     let mut numbers = version.split('.').map(|part| part.parse::<u64>().ok());
     let (Some(Some(major)), Some(Some(minor))) = (numbers.next(), numbers.next()) else {

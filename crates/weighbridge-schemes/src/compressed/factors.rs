@@ -1,7 +1,7 @@
-//! Factors that a grid does not hold: packed zero points, and columns in an order of their own.
+//! Factors that a grid does not hold: packed zero points, and columns in act-order.
 //!
-//! Zero points are packed down the rows: codes of consecutive rows of one group follow one
-//! another in words that lie a row of words apart. Each of several stacked matrices starts with a new word.
+//! Zero points are packed down the rows: codes of consecutive rows of one group follow one another
+//! in words that are a row of words apart. Each of several stacked matrices starts with a new word.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use crate::arithmetic::matrix::{Factor, Factors, GROUPS, Grid, RowGroups};
 use crate::error::{Error, Result};
 use crate::source::{Slab, Staged};
 
-/// Scales in a grid with zero points and an order of columns that may be packed.
+/// Scales in a grid, with zero points and a column order that may be packed.
 pub(super) struct Arranged {
     pub(super) scale: Grid,
     pub(super) zero: Zero,
@@ -22,9 +22,9 @@ pub(super) struct Arranged {
 pub(super) enum Zero {
     /// None.
     None,
-    /// A number each.
+    /// One number each.
     Plain(Grid),
-    /// Small floats, of which the library only ever writes zeros.
+    /// Small floats; the library only writes zeros.
     Floats(Grid),
     /// Codes in words.
     Packed(PackedZeros),
@@ -35,34 +35,34 @@ pub(super) enum Zero {
 pub(super) struct PackedZeros {
     pub(super) part: usize,
     pub(super) bits: u32,
-    /// Codes cross words, instead of leaving the rest of a word unused.
+    /// Whether codes cross words, instead of leaving the rest of a word unused.
     pub(super) stream: bool,
-    /// Rows of one of the stacked matrices.
+    /// Rows per stacked matrix.
     pub(super) rows: u64,
-    /// Rows of words that one matrix has.
+    /// Rows of words per matrix.
     pub(super) words: u64,
-    /// Groups in a row.
+    /// Groups per row.
     pub(super) cells: u64,
 }
 
 impl PackedZeros {
-    /// Rows of words that `rows` rows take.
+    /// Returns the rows of words that `rows` rows need.
     pub(super) fn words_for(rows: u64, bits: u32, stream: bool) -> u64 {
-        match stream {
-            true => (rows * u64::from(bits)).div_ceil(32),
-            false => rows.div_ceil(u64::from(32 / bits)),
+        if stream {
+            (rows * u64::from(bits)).div_ceil(32)
+        } else {
+            rows.div_ceil(u64::from(32 / bits))
         }
     }
 
-    /// The first bit of a row's codes, over all rows of words.
+    /// Returns the first bit of a row's codes, over all rows of words.
     fn bit(&self, row: u64) -> u64 {
         let (matrix, row) = (row / self.rows, row % self.rows);
-        let inside = match self.stream {
-            true => row * u64::from(self.bits),
-            false => {
-                let per_word = u64::from(32 / self.bits);
-                row / per_word * 32 + row % per_word * u64::from(self.bits)
-            }
+        let inside = if self.stream {
+            row * u64::from(self.bits)
+        } else {
+            let per_word = u64::from(32 / self.bits);
+            row / per_word * 32 + row % per_word * u64::from(self.bits)
         };
         matrix * self.words * 32 + inside
     }
@@ -73,8 +73,8 @@ impl PackedZeros {
         Slab::whole(self.part, first * self.cells * 4, (last + 1 - first) * self.cells * 4)
     }
 
-    /// The zero points of a row's groups from `group` on, out of the words for rows from `first`
-    /// on.
+    /// Reads the zero points of a row's groups from `group` on, given the words for rows from
+    /// `first` on.
     fn numbers(&self, staged: &[u8], first: u64, row: u64, group: u64, out: &mut [f32]) {
         let start = self.bit(row) - self.bit(first) / 32 * 32;
         let shift = u32::try_from(start % 32).unwrap_or(0);
@@ -93,13 +93,13 @@ impl PackedZeros {
         }
     }
 
-    /// The zero point of a row's group, out of the words for rows from `first` on.
+    /// Returns the zero point of a row's group, given the words for rows from `first` on.
     fn number(&self, staged: &[u8], first: u64, row: u64, group: u64) -> f32 {
         let code = self.code(staged, first, row, group);
         f32::from(code) - (1u32 << (self.bits - 1)) as f32
     }
 
-    /// The same as it is stored, with half the range added.
+    /// Returns the stored zero point, with half the range added.
     #[allow(clippy::cast_possible_truncation)] // At most eight bits are left.
     pub(super) fn code(&self, staged: &[u8], first: u64, row: u64, group: u64) -> u8 {
         let start = self.bit(row) - self.bit(first) / 32 * 32;
@@ -113,14 +113,14 @@ impl PackedZeros {
     }
 }
 
-/// The group of each column, where groups do not lie in order.
+/// Group of each column, if groups are not in order.
 pub(super) struct Order {
     pub(super) part: usize,
     pub(super) columns: u64,
     pub(super) groups: u64,
-    /// Columns of a group, for a list that turns out to be unset.
+    /// Columns per group, for a list that is unset.
     pub(super) group: u64,
-    /// Read from the first bytes that are staged.
+    /// Read from the first staged bytes.
     pub(super) list: OnceLock<Result<Vec<u64>, String>>,
 }
 
@@ -131,8 +131,8 @@ impl Order {
         Ok(list.get(usize::try_from(column).unwrap_or(usize::MAX)).copied().unwrap_or(0))
     }
 
-    /// A `-1` anywhere says that the list was never set: groups lie in order. Otherwise every
-    /// group must occur, since the library goes by the rank of a group among those that do.
+    /// Reads the list. A `-1` anywhere means that it was never set: groups are in order. Otherwise
+    /// every group must occur, since the library uses the rank of a group among those that do.
     fn read(&self, bytes: &[u8]) -> Result<Vec<u64>, String> {
         let listed = bytes.as_chunks::<4>().0.iter().map(|four| i32::from_le_bytes(*four));
         if listed.clone().any(|group| group == -1) {
@@ -151,7 +151,7 @@ impl Order {
             list.push(u64::try_from(group).unwrap_or(0));
         }
         match seen.iter().position(|seen| !seen) {
-            Some(group) => Err(format!("weight_g_idx gives no column to group {group}")),
+            Some(group) => Err(format!("weight_g_idx assigns no column to group {group}")),
             None => Ok(list),
         }
     }
@@ -200,7 +200,7 @@ impl Factors for Arranged {
 }
 
 impl Arranged {
-    /// Groups that lie as they are used.
+    /// Computes the factors of groups that are in order.
     fn fill_in_order(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
         let &RowGroups { staged, first, row, groups: Range { start: group, .. }, .. } = of;
         let (mut scales, mut offsets) = ([0.0; GROUPS], [0.0; GROUPS]);
@@ -226,13 +226,14 @@ impl Arranged {
     }
 }
 
-/// Nothing writes small floats with a zero point, and their rounding is not defined.
+/// Rejects a zero point of small floats: no library writes one, and its rounding is undefined.
 fn zero_or_error(zero: f32, row: u64, group: u64) -> Result<f32> {
-    match zero == 0.0 {
-        true => Ok(0.0),
-        false => Err(Error::unsupported(format!(
-            "the zero point of row {row}, group {group} is {zero}, but floats are quantized without zero points"
-        ))),
+    if zero == 0.0 {
+        Ok(0.0)
+    } else {
+        Err(Error::unsupported(format!(
+            "the zero point of row {row}, group {group} is {zero}, but float codes have none"
+        )))
     }
 }
 

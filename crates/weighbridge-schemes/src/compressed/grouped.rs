@@ -1,4 +1,4 @@
-//! Packed integers in groups of columns, as they are.
+//! Exposes packed integers in groups of columns.
 
 use super::factors::Zero;
 use super::layout::{Cells, Columns, Kind as Codes, Layout, ZeroKind};
@@ -10,34 +10,34 @@ use crate::error::Result;
 use crate::framework::{Extract, GroupedCodes, GroupedForm, Kind, Part, Taker};
 use crate::source::{Slab, Staged};
 
-/// Codes in words, with a scale for every group of a row.
+/// Codes in words, with one scale per group of a row.
 pub(super) struct PackedGroups {
     form: Result<GroupedForm, String>,
-    /// Stored bytes of a row of codes.
+    /// Stored bytes per row of codes.
     row_bytes: u64,
     scales: usize,
     zeros: Zero,
     /// The list of groups, which must be in order.
     order: Option<usize>,
-    /// Where the weight's sides are said, in which type, and what they must be.
+    /// The part that states the weight's dimensions, its type, and the expected dimensions.
     stated: Option<(usize, DType, Shape)>,
 }
 
 impl PackedGroups {
-    /// Those of a layout whose tensors are `parts`. `keeps_activations` says that they are not
-    /// quantized, which another layout could not say.
+    /// Creates the codes of a layout whose tensors are `parts`. `keeps_activations` is whether
+    /// activations are not quantized; other layouts could not state that they are.
     pub(super) fn of(layout: &Layout, parts: &[Part], zero: Zero, keeps_activations: bool) -> Self {
         let part = |role: &str| parts.iter().position(|part| part.role == role).unwrap_or(0);
         let (columns, rows) = (layout.columns(), layout.rows());
         let form = match (layout.codes, layout.cells) {
             _ if !keeps_activations => Err(ACTIVATIONS.to_owned()),
-            _ if layout.shape.len() != 2 => Err("it is a stack of matrices".to_owned()),
+            _ if layout.shape.len() != 2 => Err("stacks of matrices are not supported".to_owned()),
             (Codes::Packed(bits, _), Cells::Rows { group, .. }) => {
                 let codes = (bits, layout.zero != ZeroKind::None);
                 GroupedForm::of_integers(codes, [rows, columns, group], layout.scale)
             }
-            (Codes::Packed(..), _) => Err("it has one scale for all of its rows".to_owned()),
-            _ => Err("its codes are no whole numbers that lie in words".to_owned()),
+            (Codes::Packed(..), _) => Err("it has one scale for all rows".to_owned()),
+            _ => Err("its codes are not integers packed in words".to_owned()),
         };
         Self {
             form,
@@ -54,9 +54,9 @@ impl PackedGroups {
     }
 }
 
-/// Why weights stay in this scheme whose activations are quantized, too.
-pub(super) const ACTIVATIONS: &str = "the config says that activations are quantized too, which other layouts \
-                           do not say";
+/// Reason for weights whose activations are quantized too.
+pub(super) const ACTIVATIONS: &str = "its activations are quantized too, which other layouts \
+                                      cannot express";
 
 impl GroupedCodes for PackedGroups {
     fn form(&self, _: Taker) -> Result<GroupedForm, String> {
@@ -81,21 +81,20 @@ impl GroupedCodes for PackedGroups {
         {
             let listed =
                 listed.bytes().as_chunks::<4>().0.iter().map(|one| i32::from_le_bytes(*one));
-            // One that was never set says nothing.
+            // A list that was never set is ignored.
             let is_unset = listed.clone().any(|group| group == -1);
             let in_order = (0..).zip(listed).all(|(column, group)| {
                 u64::try_from(group).is_ok_and(|group| group == column / form.group.max(1))
             });
             refuse_if!(
                 !is_unset && !in_order,
-                "its columns belong to groups in an order of their own (act order), which another \
-                 layout cannot tell"
+                "it uses act-order groups, which other layouts cannot store"
             );
         }
         match (&self.stated, staged.next()) {
             (Some((_, dtype, shape)), Some(bytes)) => match stated::sides(*dtype, bytes.bytes())? {
                 sides if sides == *shape => Ok(()),
-                sides => Err(format!("weight_shape says {sides:?}, its tensors hold {shape:?}")),
+                sides => Err(format!("weight_shape is {sides:?}, but its tensors have {shape:?}")),
             },
             _ => Ok(()),
         }
@@ -159,7 +158,7 @@ impl GroupedCodes for PackedGroups {
     }
 }
 
-/// Codes of a row, a byte each.
+/// Unpacks the codes of a row, one byte each.
 fn unpack(bits: u32, packed: &[u8], out: &mut [u8]) {
     match bits {
         8 => out.iter_mut().zip(packed).for_each(|(out, code)| *out = *code),

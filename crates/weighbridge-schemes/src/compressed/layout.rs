@@ -1,27 +1,27 @@
-//! How a weight lies in its tensors.
+//! The layout of a weight in its tensors.
 
 use crate::arithmetic::matrix::Packing;
 use crate::catalog::Shape;
 use crate::dtype::DType;
 
-/// How one weight lies in its tensors, once all evidence agrees.
+/// The layout of one weight, once all evidence agrees.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) shape: Shape,
     pub(super) codes: Kind,
-    /// Stored bytes of a row of codes.
+    /// Stored bytes per row of codes.
     pub(super) row_bytes: u64,
     pub(super) cells: Cells,
     pub(super) scale: DType,
     pub(super) zero: ZeroKind,
     pub(super) order: Columns,
-    /// The type of `weight_shape`, where that has not been read and must agree.
+    /// Type of `weight_shape`, if it has not been read and must agree.
     pub(super) stated: Option<DType>,
-    /// What the library decodes to.
+    /// Type that the library decodes to.
     pub(super) native: DType,
 }
 
-/// What a code is.
+/// Type of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An integer of this many bits, stored with half its range added.
@@ -36,16 +36,16 @@ pub(super) enum Kind {
     E2m3,
 }
 
-/// Which codes share a scale.
+/// Codes that share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cells {
     All,
-    /// Columns of one row: how many, and how many such groups.
+    /// Columns of one row: their number, and the number of such groups.
     Rows {
         group: u64,
         cells: u64,
     },
-    /// Rows and columns of a block, and blocks beside one another.
+    /// Rows and columns of a block, and blocks per row of blocks.
     Blocks {
         band: u64,
         group: u64,
@@ -54,7 +54,7 @@ pub(super) enum Cells {
 }
 
 impl Cells {
-    /// Cells beside one another.
+    /// Returns the cells per row of cells.
     pub(super) fn across(self) -> u64 {
         match self {
             Self::All => 1,
@@ -63,26 +63,26 @@ impl Cells {
     }
 }
 
-/// Which group a column is in.
+/// Group order of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Columns {
-    /// As they lie.
+    /// In order.
     InOrder,
-    /// As `weight_g_idx` lists them.
+    /// As listed in `weight_g_idx`.
     Listed,
     /// The config mentions a list, but it is missing.
     Missing,
 }
 
-/// How zero points are stored.
+/// Storage of the zero points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ZeroKind {
     None,
-    /// A signed byte each.
+    /// One signed byte each.
     Bytes,
-    /// A small float each.
+    /// One small float each.
     Floats(DType),
-    /// Packed down the rows; as a stream or in whole words.
+    /// Packed down the rows, as a stream or in whole words.
     Packed {
         bits: u32,
         stream: bool,
@@ -94,7 +94,7 @@ impl Layout {
         self.shape.last().copied().unwrap_or(1)
     }
 
-    /// Rows of one matrix.
+    /// Returns the rows of one matrix.
     pub(super) fn rows(&self) -> u64 {
         self.shape.iter().rev().nth(1).copied().unwrap_or(1)
     }

@@ -148,8 +148,8 @@ fn companion(
     }
     let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
     if role == "compressed" && find("bitmask").is_none() && find("shape").is_some() {
-        let message = "these are the values of a sparse weight, but its mask, `bitmask`, is \
-                       missing; a shard may be missing";
+        let message = "values of a sparse weight without its mask, `bitmask`; a shard may be \
+                       missing";
         bids.findings.push(Finding::of(&info.name, "undecodable", message));
     }
     if !COMPANIONS.contains(&role) {
@@ -163,9 +163,7 @@ fn companion(
     };
     match find("weight") {
         Some((_, weight)) if float(weight) => {
-            drop(
-                "its weight is stored unquantized; this would only be needed to quantize it again",
-            );
+            drop("its weight is not quantized; only needed for quantizing it again");
         }
         Some((_, weight)) if matches!(weight.stored, StoredType::Element(_)) => {}
         _ => {

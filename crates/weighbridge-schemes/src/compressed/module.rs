@@ -64,7 +64,7 @@ impl<'e, 'a> Module<'e, 'a> {
             Some(dtype @ (DType::I64 | DType::I32)) if info.shape[..] == [sides as u64] => {
                 Ok(dtype)
             }
-            _ => Err(format!("weight_shape is {}, {sides} integers are expected", described(info))),
+            _ => Err(format!("weight_shape is {}, expected {sides} integers", described(info))),
         }
     }
 
@@ -77,12 +77,14 @@ impl<'e, 'a> Module<'e, 'a> {
     }
 
     pub(super) fn form(&self) -> Form {
-        let packed = self.codes.1.name.ends_with(".weight_packed");
-        match packed {
-            false => Form::Bytes,
-            true if self.codes.1.stored == DType::I32.into() => Form::Words,
-            true if self.codes.1.stored == DType::U8.into() => Form::FloatBytes,
-            true => Form::Unknown,
+        let codes = self.codes.1;
+        if !codes.name.ends_with(".weight_packed") {
+            return Form::Bytes;
+        }
+        match codes.stored.element() {
+            Some(DType::I32) => Form::Words,
+            Some(DType::U8) => Form::FloatBytes,
+            _ => Form::Unknown,
         }
     }
 
@@ -100,9 +102,10 @@ impl<'e, 'a> Module<'e, 'a> {
 
     /// The weight's name, unlike that of a plain weight beside it.
     pub(super) fn weight_name(&self) -> String {
-        match self.has_plain_weight {
-            true => self.codes.1.name.to_string(),
-            false => format!("{}.weight", self.name),
+        if self.has_plain_weight {
+            self.codes.1.name.to_string()
+        } else {
+            format!("{}.weight", self.name)
         }
     }
 

@@ -12,16 +12,16 @@ type Refusal = (&'static str, String);
 impl Module<'_, '_> {
     /// Bids for the module, or says why it cannot be decoded.
     pub(super) fn bid(&self, settings: &Settings, bids: &mut Bids) {
-        let layout = match self.has_plain_weight {
-            true => Err((
+        let layout = if self.has_plain_weight {
+            Err((
                 "undecodable",
                 format!(
-                    "{}.weight is stored beside it, and there is no telling which of the two is \
-                     right; remove one of them from the files",
+                    "{}.weight is also stored, and the right one is unknown; remove one of them",
                     self.name
                 ),
-            )),
-            false => self.layout(settings),
+            ))
+        } else {
+            self.layout(settings)
         };
         match layout {
             Ok(layout) => bids.weights.push(Bid {
@@ -53,21 +53,19 @@ impl Module<'_, '_> {
                 .map_err(|reason| ("undecodable", reason))?,
             _ => match named().and_then(|args| self.try_layout(&args, settings.writer).ok()) {
                 Some(layout) => layout,
-                None => self.by_choice(&fitting, "the config does not tell which it is")?,
+                None => self.by_choice(&fitting, "the config does not state its layout")?,
             },
         };
         match layout.order {
             _ if settings.transforms(self.name) => self.by_choice(
                 &[layout],
-                "the config says that its activations are transformed while the model runs \
-                 (transform_config), so its values make sense only with the same \
-                 transform; to decode them all the same, state its scheme",
+                "the config transforms its activations at run time (transform_config), so its \
+                 values are only valid with that transform; to decode them anyway, set its scheme",
             ),
             Columns::Missing => self.by_choice(
                 &[layout],
-                "the config says that columns are assigned to groups in an order of their own \
-                 (actorder), but `weight_g_idx`, which holds that order, is missing; files \
-                 without it usually have their columns in order",
+                "the config says act-order (actorder), but its group index `weight_g_idx` is \
+                 missing; files without it usually have their columns in order",
             ),
             _ => Ok(layout),
         }
@@ -82,7 +80,7 @@ impl Module<'_, '_> {
         }
         let kinds: Vec<String> =
             possible.iter().map(|one| format!("compressed/{}", one.variant())).collect();
-        let reason = format!("{why}; it could be {}", kinds.join(" or "));
+        let reason = format!("{why}; choices: {}", kinds.join(" or "));
         Err(("ambiguous", reason))
     }
 
@@ -100,7 +98,7 @@ impl Module<'_, '_> {
     fn try_layout(&self, args: &Args, writer: Writer) -> Checked<Layout> {
         if let Some(format) = &args.format {
             let format = crate::text::shortened(format, 40);
-            refuse!("its format, `{format}`, is not known to this version");
+            refuse!("format `{format}` is not supported");
         }
         self.scale()?;
         let attempt = Attempt { module: self, args, writer };

@@ -106,10 +106,12 @@ fn choice(layout: &Layout, by_samples: bool, clipped: bool) -> Choice {
     let has_zeros = layout.zero != ZeroKind::None;
     // Codes are rounded as the scale puts the largest number half a code beyond the last; a zero
     // point is rounded, too.
-    let beyond = match has_zeros {
-        _ if clipped => f32::MAX,
-        true => 1.3,
-        false => 0.7,
+    let beyond = if clipped {
+        f32::MAX
+    } else if has_zeros {
+        1.3
+    } else {
+        0.7
     };
     let bits = match layout.codes {
         Kind::Packed(bits, _) => bits,

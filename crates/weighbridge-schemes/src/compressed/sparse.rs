@@ -22,7 +22,7 @@ pub(super) fn bid_for(
     let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
     let Some(values) = find("compressed") else {
         if find("shape").is_some() {
-            let message = format!("the values it masks, {name}.compressed, are missing");
+            let message = format!("its values, {name}.compressed, are missing");
             bids.findings.push(Finding::of(&mask.1.name, "orphan", message));
         }
         return;
@@ -33,7 +33,7 @@ pub(super) fn bid_for(
     let others = COMPANIONS.map(|role| (role, find(role)));
     let parts = parts_of(own.into_iter().chain([("row offsets", offsets)]).chain(others));
     let info = values.1;
-    let reason = format!("its format, {variant}, cannot be decoded by this version");
+    let reason = format!("format {variant} is not supported");
     let bid = Bid::refused(format!("{name}.weight"), info.shape.clone(), parts, &reason);
     bids.refuse(info, "undecodable", Bid { variant: variant.into(), ..bid });
 }
@@ -45,7 +45,7 @@ pub(super) fn refuse_marlin(
     meta: TensorId,
     bids: &mut Bids,
 ) {
-    module.refuse("undecodable", "its format, marlin-24, cannot be decoded by this version", bids);
+    module.refuse("undecodable", "format marlin-24 is not supported", bids);
     if let Some(bid) = bids.weights.last_mut() {
         bid.variant = "marlin-24".into();
         bid.parts.push(Part { role: "scale", tensor: scale });

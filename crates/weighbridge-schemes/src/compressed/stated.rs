@@ -19,7 +19,7 @@ pub(super) fn sides(dtype: DType, bytes: &[u8]) -> Result<Shape, String> {
     };
     let shape: Option<Shape> =
         numbers.iter().map(|&side| u64::try_from(side).ok().filter(|&side| side > 0)).collect();
-    shape.ok_or_else(|| format!("weight_shape says {numbers:?}, sizes above 0 are expected"))
+    shape.ok_or_else(|| format!("weight_shape is {numbers:?}, expected sizes above 0"))
 }
 
 /// The weight and its `weight_shape`, which has yet to be read.
@@ -45,12 +45,12 @@ impl Recipe for Stated {
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         let Some((stated, staged)) = staged.split_last() else {
-            return Err(Error::usage("a matrix needs its codes"));
+            return Err(Error::usage("expected the codes of a matrix"));
         };
         let stated = sides(self.dtype, stated.bytes()).map_err(Error::malformed)?;
         if stated != self.shape {
             return Err(Error::malformed(format!(
-                "weight_shape says {stated:?}, but weight_packed and weight_scale hold {:?}",
+                "weight_shape is {stated:?}, but weight_packed and weight_scale have {:?}",
                 self.shape
             ))
             .hint("one of the three belongs to another weight, or the config to another model"));

@@ -32,15 +32,14 @@ impl TargetLayout for PackedLayout {
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
         let is_float =
             |weight: &CodedWeight<'_>| matches!(weight.form.numbers, CodeNumbers::Floats { .. });
-        let (weights, settings) = match model.weights.iter().any(is_float) {
-            true => (model.each(|weight| FLOATS.packed(weight))?, of_floats(model)),
-            false => {
-                let symmetric = model.is_symmetric();
-                let packed = |weight: &CodedWeight<'_>| {
-                    IntegerPacker { form: weight.form, symmetric }.packed(weight)
-                };
-                (model.each(packed)?, settings(model, symmetric))
-            }
+        let (weights, settings) = if model.weights.iter().any(is_float) {
+            (model.each(|weight| FLOATS.packed(weight))?, of_floats(model))
+        } else {
+            let symmetric = model.is_symmetric();
+            let packed = |weight: &CodedWeight<'_>| {
+                IntegerPacker { form: weight.form, symmetric }.packed(weight)
+            };
+            (model.each(packed)?, settings(model, symmetric))
         };
         Ok(LaidOut::described(weights, settings))
     }
@@ -152,14 +151,15 @@ struct IntegerPacker {
 impl IntegerPacker {
     fn packed(self, weight: &CodedWeight<'_>) -> Result<PackedWeight, String> {
         let form = &self.form;
-        let module = weight.name.strip_suffix(".weight").ok_or("it is no module's `weight`")?;
+        let module =
+            weight.name.strip_suffix(".weight").ok_or("its name does not end in `.weight`")?;
         if !matches!(form.numbers, CodeNumbers::Integers { .. }) {
-            return Err("its codes are no whole numbers".to_owned());
+            return Err("its codes are not integers".to_owned());
         }
         let (rows, columns, groups) = (form.rows, form.columns, form.groups());
         let per_word = form.codes_a_word();
         if !self.symmetric && !rows.is_multiple_of(per_word) {
-            return Err(format!("its {rows} rows do not fill the words of zero points"));
+            return Err(format!("its {rows} rows do not fill whole words of zero points"));
         }
         let tensor = |end: &str, dtype: DType, sides: &[u64], groups: Groups| {
             EncodedTensor::of(format!("{module}.{end}"), dtype, sides, groups)

@@ -82,12 +82,18 @@ fn companions_must_be_there_and_fit() {
     says(with("weight_shape", None), "`weight_shape` is missing");
     let scale =
         |dtype, shape: &[u64]| with("weight_scale", Some(tensor("weight_scale", dtype, shape)));
-    says(scale(DType::BF16, &[8, 4]), "makes 128 columns in groups of 32");
+    says(scale(DType::BF16, &[8, 4]), "gives 128 columns in groups of 32");
     says(scale(DType::BF16, &[4, 2]), "does not fit");
     says(scale(DType::BF16, &[0, 1 << 60]), "too large");
-    says(scale(DType::I8, &[8, 2]), "a float type");
-    says(with("weight_shape", Some(tensor("weight_shape", DType::F32, &[2]))), "integers are");
-    says(with("weight_shape", Some(tensor("weight_shape", DType::I64, &[3]))), "2 integers are");
+    says(scale(DType::I8, &[8, 2]), "expected a float type");
+    says(
+        with("weight_shape", Some(tensor("weight_shape", DType::F32, &[2]))),
+        "expected 2 integers",
+    );
+    says(
+        with("weight_shape", Some(tensor("weight_shape", DType::I64, &[3]))),
+        "expected 2 integers",
+    );
     says(with("weight_packed", Some(tensor("weight_packed", DType::I64, &[8, 8]))), "I32 or U8");
     let zero = tensor("weight_zero_point", DType::I32, &[8, 2]);
     says(with("nothing", Some(zero)), "expected I32 [1, 2]");
@@ -124,8 +130,8 @@ fn a_shape_that_contradicts_the_groups_is_an_error_of_every_row() {
         recipe.decode(&staged, 64..128, Out::F32(&mut [1.0; 64])).map_err(|error| error.to_string())
     };
     decode([8, 64]).unwrap();
-    assert!(decode([8, 60]).unwrap_err().contains("weight_shape says [8, 60]"));
-    assert!(decode([8, -1]).unwrap_err().contains("weight_shape says [8, -1]"));
+    assert!(decode([8, 60]).unwrap_err().contains("weight_shape is [8, 60]"));
+    assert!(decode([8, -1]).unwrap_err().contains("weight_shape is [8, -1]"));
 }
 
 /// The config speaks of an order that is nowhere: the same codes in another order.
@@ -134,7 +140,7 @@ fn an_order_that_is_lost_is_asked_for() {
     let weights = json!({ "num_bits": 4, "group_size": 32, "actorder": "group" });
     says(
         outcome(&packed(), &config(&weights), [8, 64]),
-        "`weight_g_idx`, which holds that order, is missing",
+        "its group index `weight_g_idx` is missing",
     );
     let mut tensors = packed();
     tensors.push(tensor("weight_g_idx", DType::I32, &[64]));
@@ -153,8 +159,8 @@ fn a_module_between_transforms_is_asked_for() {
             "apply": [{ "targets": [target], "location": location, "ignore": ignore }] } } });
         outcome(&packed(), &config, [8, 64])
     };
-    says(of("input", "re:.*up_proj$", ""), "transformed while the model runs");
-    says(of("output", "Linear", "lm_head"), "transformed while the model runs");
+    says(of("input", "re:.*up_proj$", ""), "transforms its activations at run time");
+    says(of("output", "Linear", "lm_head"), "transforms its activations at run time");
     for (location, target, ignore) in [
         ("weight_input", "re:.*up_proj$", ""),
         ("k_cache", "re:.*up_proj$", ""),
@@ -188,15 +194,15 @@ fn a_format_that_is_not_known_is_refused_by_name() {
         "group_size": 16 }));
     says(outcome(&tensors, &config, [0, 0]), "groups of 16");
     config["quantization_config"]["format"] = "nvfp4-e5m3-pack-quantized".into();
-    says(outcome(&tensors, &config, [0, 0]), "`nvfp4-e5m3-pack-quantized`, is not known");
+    says(outcome(&tensors, &config, [0, 0]), "`nvfp4-e5m3-pack-quantized` is not supported");
     config["quantization_config"]["config_groups"]["group_0"]["format"] = "new".into();
-    says(outcome(&tensors, &config, [0, 0]), "`new`, is not known");
+    says(outcome(&tensors, &config, [0, 0]), "`new` is not supported");
 }
 
 #[test]
 fn bits_that_contradict_the_widths_are_a_finding() {
     let three = config(&json!({ "num_bits": 3, "strategy": "group", "group_size": 32 }));
-    says(outcome(&packed(), &three, [8, 64]), "with 3 bits these take 6 words (before 0.18: 7)");
+    says(outcome(&packed(), &three, [8, 64]), "at 3 bits these need 6 words (before 0.18: 7)");
     let float =
         config(&json!({ "num_bits": 4, "type": "float", "strategy": "group", "group_size": 32 }));
     says(outcome(&packed(), &float, [8, 64]), "the config says floats");
@@ -223,8 +229,8 @@ fn the_version_decides_where_the_width_cannot() {
     };
     assert_eq!(of("0.17.0").unwrap(), "int3-words-channel");
     assert_eq!(of("0.18.0").unwrap(), "int3-channel");
-    says(of("0.17.1.a20260601"), "names no version that tells");
-    says(of("new"), "names no version that tells");
+    says(of("0.17.1.a20260601"), "no version to choose by");
+    says(of("new"), "no version to choose by");
 }
 
 /// Seven bits in whole words and eight bits take the same width; the module's name decides.
@@ -257,7 +263,7 @@ fn packed_tensors_speak_for_themselves() {
         tensor("weight_scale", DType::BF16, &[8, 1]),
         tensor("weight_shape", DType::I64, &[2]),
     ];
-    says(outcome(&eight, &json!({}), [8, 64]), "it could be");
+    says(outcome(&eight, &json!({}), [8, 64]), "; choices: ");
     assert_eq!(outcome(&nvfp4(), &json!({}), [0, 0]).unwrap(), "nvfp4");
 }
 
@@ -322,7 +328,7 @@ fn blocks_must_be_those_of_the_config() {
         outcome(&tensors, &config(&weights), [0, 0])
     };
     assert_eq!(of(128).unwrap(), "fp8-block128x128");
-    says(of(64), "does not fit one scale for each 64 x 64 block");
+    says(of(64), "does not fit one scale per 64 x 64 block");
 }
 
 #[test]
@@ -348,7 +354,7 @@ fn a_weight_that_is_stored_twice_is_a_finding() {
     let mut tensors = packed();
     tensors.push(tensor("weight", DType::BF16, &[8, 64]));
     let found = bids(&tensors, &int4(), [8, 64]);
-    assert!(found.findings[0].message.contains("is stored beside it"));
+    assert!(found.findings[0].message.contains(".weight is also stored"));
     assert!(found.weights[0].recipe.is_err());
 }
 

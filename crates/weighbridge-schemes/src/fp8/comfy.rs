@@ -13,24 +13,24 @@ use crate::dtype::DType;
 use crate::framework::conventions::comfy;
 use crate::framework::{Evidence, Roster, StoredTensor, TensorId};
 
-/// What a file's own descriptions say.
+/// Descriptions in the model's own files.
 #[derive(Default)]
 pub(super) struct Comfy<'a> {
     /// Marker tensors, by the prefix of the names they apply to.
     markers: HashMap<&'a str, StoredTensor<'a>, foldhash::fast::RandomState>,
-    /// All of them, also where two have one name.
+    /// All markers, including duplicates.
     pub marker_ids: Vec<TensorId>,
     /// Formats of layers, from the metadata of the files.
     layers: Vec<Json>,
-    /// A file's description of its layers cannot be read.
+    /// Whether a file's description of its layers is unreadable.
     pub unreadable: bool,
 }
 
-/// The description of one layer.
+/// Description of one layer.
 pub(super) struct Layer<'a> {
-    /// The tensor that holds it, if it is in one.
+    /// The tensor that holds it, if any.
     pub tensor: Option<StoredTensor<'a>>,
-    /// The name of the format, or why it cannot be read.
+    /// Name of the format, or why it cannot be read.
     pub format: Result<String, String>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Layer<'a> {
 pub(super) const FORMATS: [&str; 3] = ["float8_e4m3fn", "float8_e5m2", "mxfp8"];
 
 impl Layer<'_> {
-    /// Whether another scheme decodes or refuses this format, for a weight of 8-bit floats or of
+    /// Whether another scheme decodes or rejects this format, for a weight of 8-bit floats or of
     /// another type.
     pub(super) fn belongs_to_another(&self, fp8: bool, schemes: &Roster) -> bool {
         match &self.format {
@@ -70,7 +70,7 @@ impl<'a> Comfy<'a> {
         found
     }
 
-    /// The description of a layer, if there is one.
+    /// Returns the description of a layer, if there is one.
     pub(super) fn layer(&self, evidence: &Evidence<'a>, module: &str) -> Option<Layer<'a>> {
         if let Some((tensor, json)) = comfy::description(evidence, module) {
             let format = json.and_then(|json| format_in(&json, &tensor.1.name));
@@ -93,7 +93,7 @@ impl<'a> Comfy<'a> {
         prefixes.into_iter().find_map(|prefix| self.markers.get(prefix))
     }
 
-    /// Why a weight of that type contradicts its marker, if it does.
+    /// Returns why a weight of that type contradicts its marker, if it does.
     pub(super) fn contradicts(&self, name: &str, dtype: DType) -> Option<String> {
         let (_, marker) = self.marker(name)?;
         let said = match marker.stored.element()? {
@@ -101,10 +101,7 @@ impl<'a> Comfy<'a> {
             said => said,
         };
         (said != dtype).then(|| {
-            format!(
-                "the marker {} says that weights are {said}, but this one is {dtype}",
-                marker.name
-            )
+            format!("the marker {} declares {said} weights, but this one is {dtype}", marker.name)
         })
     }
 }
@@ -113,11 +110,11 @@ fn format_in(json: &Json, place: &str) -> Result<String, String> {
     comfy::format(json).map(str::to_owned).ok_or_else(|| format!("{place} names no format"))
 }
 
-/// Why a format does not fit a weight of that type, if it does not.
+/// Returns why a format does not fit a weight of that type, if it does not.
 pub(super) fn misfit(format: &str, dtype: DType) -> Option<String> {
     match (format, format_of(format)) {
         ("mxfp8", _) if dtype == DType::F8_E4M3 => None,
         (_, Some(said)) if said == dtype => None,
-        _ => Some(format!("its format is said to be `{format}`, but the weight is {dtype}")),
+        _ => Some(format!("its declared format is `{format}`, but the weight is {dtype}")),
     }
 }

@@ -1,13 +1,13 @@
-//! Which scale belongs to which element: the shapes of a weight and of its scales, and the
-//! block size that a config states.
+//! Assigns scales to elements by the shapes of a weight and its scales, and the block size in a
+//! config.
 //!
-//! Every arrangement is one of blocks: `block[0]` rows by `block[1]` columns share a cell of a
-//! grid, and stacked matrices (experts) each have a grid of their own. One number for everything
-//! is a block as large as the matrix; a number per row is a block of one row.
+//! Every arrangement consists of blocks: `block[0]` rows by `block[1]` columns share a cell of a
+//! grid, and each stacked matrix (expert) has its own grid. A single number is a block as large as
+//! the matrix; a number per row is a block of one row.
 //!
-//! A grid may have more cells than its matrix needs. That is padding only if nothing else
-//! explains it: twice the rows may also be blocks of half the height, and the fused projections
-//! of some models restart their blocks in each shard.
+//! A grid may have more cells than its matrix needs. That is padding only if nothing else explains
+//! it: twice the rows may also be blocks of half the height, and the fused projections of some
+//! models restart their blocks in each shard.
 
 use crate::arithmetic::matrix::Grid;
 use crate::catalog::element_count;
@@ -16,36 +16,36 @@ use crate::dtype::DType;
 /// A weight as stacked matrices, and the grid of its scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Geometry {
-    /// Matrices.
+    /// Number of matrices.
     pub stack: u64,
     /// Rows and columns of each.
     pub sides: [u64; 2],
     /// Rows and columns that share a cell.
     pub block: [u64; 2],
-    /// Rows and columns of cells that are stored for each matrix.
+    /// Rows and columns of cells stored for each matrix.
     pub cells: [u64; 2],
 }
 
-/// What else is known about a weight besides the two shapes.
+/// Facts about a weight other than the two shapes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hints {
-    /// The block size that a config states for this weight.
+    /// Block size that a config states for this weight.
     pub block: Option<[u64; 2]>,
-    /// The weight may be the fused projections of several shards.
+    /// Whether the weight may be the fused projections of several shards.
     pub fused: bool,
-    /// Where one number of each stacked matrix's last two dimensions is given as a column, it
-    /// belongs to the last dimension: Llama 4's experts are stored transposed.
+    /// Whether a column of numbers per stacked matrix belongs to the last dimension: Llama 4's
+    /// experts are stored transposed.
     pub transposed: bool,
 }
 
 impl Geometry {
-    /// One number for everything.
+    /// Creates the geometry of one number for the whole weight.
     fn single(shape: &[u64]) -> Option<Self> {
         let all = element_count(shape)?;
         Some(Self { stack: 1, sides: [1, all], block: [1, all.max(1)], cells: [1, 1] })
     }
 
-    /// A number for each slice of the outermost dimension.
+    /// Creates the geometry of one number per slice of the outermost dimension.
     fn outermost(shape: &[u64]) -> Option<Self> {
         let (&rows, rest) = shape.split_first()?;
         let columns = element_count(rest)?;
@@ -57,12 +57,12 @@ impl Geometry {
         })
     }
 
-    /// Whether one number serves for everything.
+    /// Whether there is one number for the whole weight.
     pub(super) fn is_single(&self) -> bool {
         self.stack == 1 && self.cells == [1, 1]
     }
 
-    /// The grid for decoding: part `part` holds its numbers.
+    /// Returns the grid for decoding, whose numbers are in part `part`.
     pub(super) fn grid(&self, part: usize, dtype: DType) -> Grid {
         if self.is_single() {
             return Grid::single(part, dtype);
@@ -77,17 +77,18 @@ impl Geometry {
         }
     }
 
-    /// Columns of a matrix row, and how many share a cell. With one number for everything the
-    /// codes run on over all rows.
+    /// Returns the columns of a matrix row, and how many share a cell. With a single number, the
+    /// codes continue across all rows.
     pub(super) fn columns(&self) -> [u64; 2] {
         let [rows, columns] = self.sides;
-        match self.is_single() {
-            true => [rows * columns, (rows * columns).max(1)],
-            false => [columns, self.block[1]],
+        if self.is_single() {
+            [rows * columns, (rows * columns).max(1)]
+        } else {
+            [columns, self.block[1]]
         }
     }
 
-    /// A short name for it.
+    /// Returns a short name for it.
     pub(super) fn name(&self) -> String {
         let whole = [0, 1].map(|side| self.block[side] >= self.sides[side]);
         match (self.block, whole) {
@@ -101,14 +102,14 @@ impl Geometry {
     }
 }
 
-/// How the scales lie over the weight, or why that cannot be said.
+/// Returns the arrangement of the scales, or why it is unknown.
 pub(super) fn geometry(shape: &[u64], scales: &[u64], hints: Hints) -> Result<Geometry, String> {
     let misfit = || {
         let block = hints.block.map(|[r, c]| format!(" in blocks of {r} x {c}"));
         let block = block.unwrap_or_default();
         format!("scales of shape {scales:?} do not fit a weight of shape {shape:?}{block}")
     };
-    refuse_if!(element_count(scales) == Some(0), "there are no scales: their shape is {scales:?}");
+    refuse_if!(element_count(scales) == Some(0), "there are no scales (shape {scales:?})");
     if scales.is_empty() || scales == [1] {
         return Geometry::single(shape).ok_or_else(misfit);
     }
@@ -145,10 +146,10 @@ pub(super) fn geometry(shape: &[u64], scales: &[u64], hints: Hints) -> Result<Ge
     }
 }
 
-/// Scales without the sides of length one that some writers leave in.
+/// Removes dimensions of length one that some writers leave in the scales.
 fn squeezed(shape: &[u64], scales: &[u64]) -> Vec<u64> {
-    // ModelOpt reduces over blocks in place: the grid keeps the blocks' own sides. To be asked
-    // first, since a single row of blocks looks like a leading side.
+    // ModelOpt reduces over blocks in place: the grid keeps the blocks' own dimensions. This must
+    // be checked first, since a single row of blocks looks like a leading dimension.
     if let ([.., _, _], &[ref stack @ .., a, 1, b, 1]) = (shape, scales)
         && scales.len() == shape.len() + 2
     {
@@ -172,42 +173,39 @@ fn blocks(stack: u64, sides: [u64; 2], cells: [u64; 2], hints: Hints) -> Result<
     Ok(Geometry { stack, sides, block, cells })
 }
 
-/// The stated block, if the grid has as many cells as it asks for, or is padded.
+/// Returns the stated block, if the grid has as many cells as it requires, or is padded.
 fn check(side: u64, cells: u64, block: u64, what: &str, fused: bool) -> Result<u64, String> {
     let needed = side.div_ceil(block);
     if cells == needed {
         return Ok(block);
     }
     let mismatch = format!(
-        "blocks of {block} {what}, as the config says, need {needed} cells for {side} {what}, \
-         but the scales have {cells}"
+        "the config's blocks of {block} {what} need {needed} cells for {side} {what}, but the \
+         scales have {cells}"
     );
     if cells < needed {
         return Err(mismatch);
     }
     refuse_if!(
         fused && what == "rows",
-        "{mismatch}: blocks that restart in each tensor-parallel shard, as in the fused \
-         projections of MiMo, cannot be decoded by this version; take a checkpoint whose \
-         projections are not fused"
+        "{mismatch}; blocks that restart in each tensor-parallel shard, as in MiMo's fused \
+         projections, are not supported; use a checkpoint without fused projections"
     );
     if let Some(other) = powers_of_two(side, cells).next() {
         refuse!("{mismatch}; blocks of {other} would fit");
     }
     let units = [2u64, 4, 8, 16];
     let padded = units.iter().any(|&unit| needed.checked_next_multiple_of(unit) == Some(cells));
-    match padded {
-        true => Ok(block),
-        false => Err(format!("{mismatch}, and padding does not explain it")),
-    }
+    if padded { Ok(block) } else { Err(format!("{mismatch}, and padding does not explain it")) }
 }
 
-/// The only block that explains the cells: a power of two, the last block perhaps not full.
+/// Returns the only block that explains the cells: a power of two, with the last block perhaps
+/// partial.
 ///
-/// An even division into blocks of another size is no proof: 8 cells for 576 rows are blocks of
-/// 72, or five of 128 with padding, and a fused projection may restart its blocks in each shard.
+/// An even division into blocks of another size is no proof: 8 cells for 576 rows are blocks of 72,
+/// or five of 128 with padding, and a fused projection may restart its blocks in each shard.
 fn derived(side: u64, cells: u64, what: &str, fused: bool) -> Result<u64, String> {
-    const HINT: &str = "put the config.json that states weight_block_size beside the file";
+    const HINT: &str = "add the config.json with weight_block_size";
     if cells == 1 {
         return Ok(side.max(1));
     }
@@ -216,8 +214,8 @@ fn derived(side: u64, cells: u64, what: &str, fused: bool) -> Result<u64, String
     }
     refuse_if!(
         fused && what == "rows",
-        "{cells} cells for {side} rows of what may be projections fused from several shards, as in \
-         MiMo: the block size is not certain; {HINT}"
+        "{cells} cells for {side} rows may be projections fused from several shards, as in MiMo, \
+         so the block size is uncertain; {HINT}"
     );
     let even = side.is_multiple_of(cells).then_some(side / cells).filter(|&block| block > 0);
     let mut found: Vec<u64> = powers_of_two(side, cells).chain(even).collect();
@@ -236,7 +234,7 @@ fn derived(side: u64, cells: u64, what: &str, fused: bool) -> Result<u64, String
     }
 }
 
-/// Powers of two that divide `side` into `cells` blocks.
+/// Returns the powers of two that divide `side` into `cells` blocks.
 fn powers_of_two(side: u64, cells: u64) -> impl Iterator<Item = u64> {
     (0..40).map(|bits| 1 << bits).filter(move |&block| cells > 1 && side.div_ceil(block) == cells)
 }

@@ -57,7 +57,7 @@ use names::{module_of, scales_of};
 use settings::Settings;
 use tiled::tiles_of;
 
-/// The scheme.
+/// The FP8 scheme.
 pub struct Fp8;
 
 impl Scheme for Fp8 {
@@ -95,18 +95,18 @@ impl Scheme for Fp8 {
     }
 }
 
-/// Everything that is known of a model.
+/// All facts about a model.
 struct Model<'e, 'a> {
     evidence: &'e Evidence<'a>,
     settings: Settings<'e>,
     comfy: Comfy<'a>,
 }
 
-/// Where the scales are.
+/// Location of the scales.
 enum Layout {
     /// In a grid.
     Grid(Geometry),
-    /// In tiles, for every 32 columns.
+    /// In tiles, one per 32 columns.
     Tiled(Tiles),
 }
 
@@ -116,7 +116,7 @@ struct Agreed {
     codes: DType,
     scale_type: DType,
     native: DType,
-    /// Whether the scale is rounded to the native type before it is used.
+    /// Whether the scale is rounded to the native type before use.
     scale_rounded: bool,
 }
 
@@ -149,11 +149,11 @@ impl<'a> Model<'_, 'a> {
             Err(reason) => bids.refuse_tensor(info, parts, &reason),
         }
         if let Some((id, _)) = layer.and_then(|layer| layer.tensor) {
-            bids.dropped.push((id, "ComfyUI's description of a layer".to_owned()));
+            bids.dropped.push((id, "ComfyUI layer description, not a weight".to_owned()));
         }
     }
 
-    /// Brings all evidence about one weight together.
+    /// Combines all evidence about one weight.
     fn agree(
         &self,
         info: &TensorInfo,
@@ -166,21 +166,18 @@ impl<'a> Model<'_, 'a> {
         let codes = self.codes_of(info, format)?;
         let (ending, scale) = match scales {
             [] => refuse!(
-                "the config says that weights are FP8 with scales, but this one has none; fetch \
-                 the file that holds them"
+                "the config says FP8 with scales, but this one has none; fetch the file with its \
+                 scales"
             ),
             [(ending, (_, scale))] => (*ending, *scale),
-            [(_, (_, first)), (_, (_, second)), ..] => refuse!(
-                "it has two scales, {} and {}, but only one is expected",
-                first.name,
-                second.name
-            ),
+            [(_, (_, first)), (_, (_, second)), ..] => {
+                refuse!("it has two scales, {} and {}, expected one", first.name, second.name)
+            }
         };
         let scale_type = scale_type(scale)?;
         refuse_if!(
             self.evidence.beside(&info.name, "_scale_2").is_some(),
-            "its scales are scaled themselves (weight_scale_2): 8-bit floats with two levels of \
-             scales cannot be decoded by this version"
+            "8-bit floats with two levels of scales (weight_scale_2) are not supported"
         );
         let comfy =
             format.is_some() || ending == ".scale_weight" || self.comfy.is_marked(&info.name);
@@ -205,9 +202,9 @@ impl<'a> Model<'_, 'a> {
         Ok(Agreed { layout, codes, scale_type, native, scale_rounded })
     }
 
-    /// Why it is not certain that the only scale is one, unless the user says so. `X.scale` with
-    /// one number, or one a row, is what no library is known to write: DeepSeek's of that name is a
-    /// grid, and elsewhere a tensor of that name is a divisor, or the model's own.
+    /// Returns why it is uncertain that the only scale is one, unless the user states it. No known
+    /// library writes `X.scale` with one number, or one per row. DeepSeek's is a grid; elsewhere it
+    /// is a divisor or a model parameter.
     fn doubt(
         &self,
         info: &TensorInfo,
@@ -229,18 +226,18 @@ impl<'a> Model<'_, 'a> {
             return None;
         }
         let not_it = choice.map_or_else(String::new, |choice| {
-            format!("; '{}', which was given for it, is not that", shortened(choice, 40))
+            format!("; '{}' was given, but does not match", shortened(choice, 40))
         });
         Some(format!(
-            "no config says what {} of shape {:?} is: the weight may have to be multiplied by it \
-             ({reading}), or divided by it, or it may be a parameter of the model's own. Put \
-             config.json beside the file or, if it is a multiplier, state that{not_it}",
+            "no config says what {} of shape {:?} is: a factor to multiply by ({reading}), a \
+             divisor, or an unrelated parameter; add config.json or, if it is a factor, set its \
+             scheme{not_it}",
             shortened(&scale.name, 120),
             &scale.shape[..],
         ))
     }
 
-    /// The type of a weight's codes, if nothing contradicts it.
+    /// Returns the type of a weight's codes, if nothing contradicts it.
     fn codes_of(&self, info: &TensorInfo, format: Option<&str>) -> Result<DType, String> {
         let method = self.settings.method;
         match info.stored.element() {
@@ -251,12 +248,12 @@ impl<'a> Model<'_, 'a> {
             }
             Some(DType::I8) if method == Some("blockwise_int8") => Ok(DType::I8),
             _ if let Some(format) = format => Err(format!(
-                "ComfyUI's format `{format}` with a weight of {} cannot be decoded by this version",
+                "ComfyUI format `{format}` with a weight of {} is not supported",
                 info.stored.name()
             )),
             _ => Err(format!(
-                "it is {} and has a scale `_scale_inv`, which belongs to 8-bit floats, or to I8 \
-                 where the config's quant_method is blockwise_int8",
+                "its dtype is {}, but a scale `_scale_inv` needs 8-bit floats, or I8 with \
+                 quant_method blockwise_int8 in the config",
                 info.stored.name()
             )),
         }
@@ -269,8 +266,8 @@ impl<'a> Model<'_, 'a> {
         Ok(Hints { block, fused: self.settings.fused(&info.name), transposed })
     }
 
-    /// A multiplier called an inverse, beside a weight of any type: no other scheme has that name.
-    /// Powers of two beside whole numbers belong to 4-bit floats in pairs.
+    /// Returns a scale called an inverse, which is a multiplier, for a weight of any type: no other
+    /// scheme has that name. Powers of two with integers belong to 4-bit floats in pairs.
     fn inverse_scale(&self, info: &TensorInfo) -> Vec<(&'static str, StoredTensor<'a>)> {
         let Some((id, scale)) = self.evidence.beside(&info.name, "_scale_inv") else {
             return Vec::new();
@@ -286,26 +283,26 @@ impl<'a> Model<'_, 'a> {
         self.settings.scales_expected
             && info.stored.element().is_some_and(is_fp8)
             && info.shape.len() >= 2
-            // A scale may be stored in 8-bit floats itself.
+            // A scale may itself be stored in 8-bit floats.
             && !info.name.rsplit('.').next().is_some_and(|own| own.contains("scale"))
             && !self.settings.excludes(module_of(&info.name))
     }
 
     fn drop_markers(&self, bids: &mut Bids) {
         for &id in &self.comfy.marker_ids {
-            bids.dropped.push((id, "ComfyUI's marker of scaled FP8 weights".to_owned()));
+            bids.dropped.push((id, "ComfyUI marker for scaled FP8 weights".to_owned()));
         }
     }
 }
 
-/// The types of codes.
+/// Types of codes.
 const FP8: [DType; 4] = [DType::F8_E4M3, DType::F8_E5M2, DType::F8_E4M3FNUZ, DType::F8_E5M2FNUZ];
 
 fn is_fp8(dtype: DType) -> bool {
     FP8.contains(&dtype)
 }
 
-/// What the numbers of a scale are.
+/// Returns the type of a scale's numbers.
 fn scale_type(scale: &TensorInfo) -> Result<DType, String> {
     match scale.stored.element() {
         Some(dtype @ (DType::F32 | DType::BF16 | DType::F16 | DType::F8_E8M0)) => Ok(dtype),
@@ -330,7 +327,7 @@ impl Agreed {
         }
     }
 
-    /// Such as `e4m3-b128x128`, with `-e8m0` for scales that are powers of two.
+    /// Returns the variant, such as `e4m3-b128x128`, with `-e8m0` for power-of-two scales.
     fn variant(&self) -> String {
         let codes = match self.codes {
             DType::I8 => "int8".to_owned(),
@@ -343,7 +340,7 @@ impl Agreed {
         }
     }
 
-    /// What is lost though codes are the nearest.
+    /// Returns further losses if codes are the nearest.
     fn loss(&self) -> Loss {
         let highest = match self.codes {
             DType::F8_E4M3 => 448.0,
@@ -353,8 +350,8 @@ impl Agreed {
         match (self.scale_type, self.codes) {
             (DType::F8_E8M0, _) => Loss::of_powers(highest),
             (scales, DType::I8) => Loss::rounded_to(scales).beyond(0.7),
-            // Scales may have been computed in fewer digits than they are stored with.
-            // Some writers divide in BF16, whatever type the scale is stored in.
+            // Scales may have been computed at lower precision than they are stored. Some writers
+            // divide in BF16, regardless of the stored type.
             (_, _) => Loss::rounded_to(DType::BF16).beyond(highest / 224.0),
         }
     }

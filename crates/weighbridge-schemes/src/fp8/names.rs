@@ -1,20 +1,21 @@
-//! The names of a weight's companions.
+//! Names of a weight's companions.
 
 use crate::framework::{Evidence, StoredTensor};
 
-/// The module of a weight: `a.b` of `a.b.weight`. A parameter by another name stands for itself.
+/// Returns the module of a weight: `a.b` for `a.b.weight`. A parameter with another name is its own
+/// module.
 pub(super) fn module_of(name: &str) -> &str {
     name.strip_suffix(".weight").unwrap_or(name)
 }
 
-/// Scales that lie beside a weight, with the ending of their name.
+/// Returns the scales of a weight, with the suffix of their name.
 pub(super) fn scales_of<'a>(
     evidence: &Evidence<'a>,
     name: &str,
 ) -> Vec<(&'static str, StoredTensor<'a>)> {
     const AFTER_ANY: [&str; 2] = ["_scale_inv", "_scale"];
     const AFTER_MODULE: [&str; 3] = [".scale_weight", ".qscale_weight", ".scale"];
-    // Parameters of ModelOpt's fused experts, and of ours that are not called `weight`.
+    // Parameters of ModelOpt's fused experts, and others not called `weight`.
     const AFTER_PARAMETER: [&str; 2] = ["_weight_scale", "_weight_scale_inv"];
     let module = module_of(name);
     let find = |stem: &str, ending: &'static str| {

@@ -1,5 +1,5 @@
-//! What the configs say about FP8: which library wrote the model, the block size, the format, and
-//! whether a weight may be without a scale.
+//! FP8 settings in the configs: the library that wrote the model, the block size, the format, and
+//! whether a weight may lack a scale.
 
 use serde_json::Value as Json;
 
@@ -8,26 +8,26 @@ use crate::framework::conventions::modelopt;
 use crate::framework::match_budget::MatchBudget;
 use crate::framework::{Configs, Evidence, Method};
 
-/// The settings.
+/// FP8 settings of a model.
 #[derive(Debug, Default)]
 pub(super) struct Settings<'a> {
-    /// The quantization method in lower case.
+    /// Quantization method, in lower case.
     pub method: Option<&'a str>,
-    /// The block size for every weight, or why it cannot be read.
+    /// Block size for every weight, or why it cannot be read.
     block: Option<Result<[u64; 2], String>>,
-    /// Layers with settings of their own.
+    /// Layers with their own settings.
     layers: Option<&'a Json>,
     /// The 8-bit format that is stated.
     format: Option<DType>,
     /// Whether a matrix of 8-bit floats without a scale contradicts the configs.
     pub scales_expected: bool,
-    /// Modules that are left as they are, as names or patterns.
+    /// Modules that are not quantized, as names or patterns.
     excluded: Vec<&'a str>,
-    /// What comparing names with them may cost.
+    /// Budget for matching names.
     budget: MatchBudget,
-    /// The type the model was made in.
+    /// The model's original type.
     pub model_dtype: Option<DType>,
-    /// What kind of model it is.
+    /// The model's `model_type`.
     model_type: &'a str,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn is_mistral(configs: &Configs<'_>) -> bool {
 }
 
 impl<'a> Settings<'a> {
-    /// Reads them from all configs.
+    /// Reads the settings from all configs.
     pub(super) fn of(evidence: &'a Evidence<'_>) -> Self {
         let (configs, method) = (evidence.configs(), evidence.method());
         let model_type = configs.model().and_then(|config| config.get("model_type")?.as_str());
@@ -100,12 +100,12 @@ impl<'a> Settings<'a> {
         let text = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default();
         if let Some(format) = format_of(text("qformat_weight")) {
             self.format = Some(format);
-            // `qscheme_act` may be NO_SCALES: that only concerns activations.
+            // `qscheme_act` may be NO_SCALES, which only concerns activations.
             self.scales_expected = true;
         }
     }
 
-    /// The block size stated for the weight of a module.
+    /// Returns the block size stated for the weight of a module.
     pub(super) fn block(&self, module: &str) -> Result<Option<[u64; 2]>, String> {
         let layer = self.layers.and_then(|layers| algorithm_block(layers.get(module)?));
         layer.or_else(|| self.block.clone()).transpose()
@@ -116,13 +116,13 @@ impl<'a> Settings<'a> {
         self.method.is_some_and(modelopt::is_method)
     }
 
-    /// Why a weight of that type contradicts the configs, if it does.
+    /// Returns why a weight of that type contradicts the configs, if it does.
     pub(super) fn contradicts(&self, dtype: DType) -> Option<String> {
         let format = self.format.filter(|&format| format != dtype)?;
-        Some(format!("the config says that weights are {format}, but this one is {dtype}"))
+        Some(format!("the config says {format} weights, but this one is {dtype}"))
     }
 
-    /// Whether a module is listed as one that stays as it is.
+    /// Whether a module is listed as not quantized.
     pub(super) fn excludes(&self, module: &str) -> bool {
         let matches = |entry: &&str| {
             let core = entry.trim_start_matches("re:").trim_matches(['*', '.', '^', '$']);
@@ -137,18 +137,18 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Two positive numbers.
+/// Reads two positive numbers.
 fn block_of(json: &Json) -> Result<[u64; 2], String> {
     let sides = json.as_array().map(|sides| sides.iter().map(Json::as_u64).collect::<Vec<_>>());
     match sides.as_deref() {
         Some(&[Some(rows @ 1..), Some(columns @ 1..)]) => Ok([rows, columns]),
-        _ => Err(format!(
-            "the config's weight_block_size is {json}, two positive numbers are expected"
-        )),
+        _ => {
+            Err(format!("the config's weight_block_size is {json}, expected two positive numbers"))
+        }
     }
 }
 
-/// The block that ModelOpt's name of an algorithm stands for.
+/// Returns the block size that ModelOpt's algorithm name implies.
 fn algorithm_block(json: &Json) -> Option<Result<[u64; 2], String>> {
     let side = json.get("group_size").and_then(Json::as_u64).filter(|&side| side > 0);
     match modelopt::algorithm(json)?.as_str() {
@@ -158,7 +158,7 @@ fn algorithm_block(json: &Json) -> Option<Result<[u64; 2], String>> {
     }
 }
 
-/// An 8-bit format by the names that configs and ComfyUI use.
+/// Returns an 8-bit format by its name in configs and in ComfyUI.
 pub(super) fn format_of(name: &str) -> Option<DType> {
     match name.trim_start_matches("fp8_").trim_start_matches("float8_") {
         "e4m3" | "e4m3fn" => Some(DType::F8_E4M3),

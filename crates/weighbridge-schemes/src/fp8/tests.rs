@@ -89,7 +89,7 @@ fn the_stored_type_decides_and_the_config_must_agree() {
     decoded(&pair(F8_E5M2), &json!({}), "e5m2-tensor");
     decoded(&pair(F8_E4M3), &json!({}), "e4m3-tensor");
     let config = json!({ "quantization_config": { "quant_method": "fp8", "fmt": "e4m3" } });
-    refused(&pair(F8_E5M2), &config, "says that weights are F8_E4M3, but this one is F8_E5M2");
+    refused(&pair(F8_E5M2), &config, "the config says F8_E4M3 weights, but this one is F8_E5M2");
     decoded(&pair(F8_E4M3), &config, "e4m3-tensor");
 }
 
@@ -190,15 +190,12 @@ fn a_lone_scale_without_a_config_is_ambiguous() {
         let found = outcome(&tensors(F32, shape), &json!({}));
         let [(tensor, kind, message)] = &found.findings[..] else { panic!("{:?}", found.findings) };
         assert_eq!((&**tensor, *kind), ("a.weight", "ambiguous"));
-        for word in ["multiplied", "divided", "model's own", words] {
+        for word in ["multiply by", "divisor", "unrelated parameter", words] {
             assert!(message.contains(word), "{message}");
         }
         assert_eq!(found.variants, [("a.weight".to_owned(), "undecided".to_owned())]);
     };
-    open(
-        &[8],
-        "a.scale of shape [8] is: the weight may have to be multiplied by it (fp8/e4m3-channel)",
-    );
+    open(&[8], "a.scale of shape [8] is: a factor to multiply by (fp8/e4m3-channel)");
     open(&[], "fp8/e4m3-tensor");
     open(&[1], "fp8/e4m3-tensor");
     // What does not fit at all is no question.
@@ -224,7 +221,7 @@ fn the_user_says_that_a_lone_scale_is_one() {
     assert_eq!(found("fp8/e4m3-channel"), ("e4m3-channel".to_owned(), vec![]));
     let (variant, findings) = found("fp8/e4m3-tensor");
     assert_eq!(variant, "undecided");
-    assert!(findings[0].contains("'fp8/e4m3-tensor', which was given for it, is not that"));
+    assert!(findings[0].contains("'fp8/e4m3-tensor' was given, but does not match"));
 }
 
 #[test]
@@ -270,10 +267,10 @@ fn formats_of_comfyui_must_agree_and_others_are_named() {
         assert_eq!(found.variants[0].1, "undecided");
     };
     assert_eq!(with(r#"{"format":"float8_e5m2"}"#, F8_E5M2).variants[0].1, "e5m2-tensor");
-    says(r#"{"format":"float8_e5m2"}"#, F8_E4M3, "said to be `float8_e5m2`");
+    says(r#"{"format":"float8_e5m2"}"#, F8_E4M3, "declared format is `float8_e5m2`");
     says(r#"{"format":"mxfp8"}"#, F8_E4M3, "should be E8M0");
     says(r#"{"format":"float8_e4m3fn"}"#, I8, "with a weight of I8");
-    says(r#"{"format":"nvfp4"}"#, F8_E4M3, "said to be `nvfp4`");
+    says(r#"{"format":"nvfp4"}"#, F8_E4M3, "declared format is `nvfp4`");
     says(r#"{"other":1}"#, F8_E4M3, "names no format");
     says("not JSON", F8_E4M3, "not JSON");
     // Another scheme's to decode, or to name.

@@ -1,4 +1,4 @@
-//! ComfyUI's MXFP8: a power of two for every 32 columns, in the order of the matrix units.
+//! ComfyUI's MXFP8: one power of two per 32 columns, in the order of the matrix units.
 //!
 //! ```text
 //! X.weight         F8_E4M3 [rows, columns]
@@ -12,10 +12,10 @@ use crate::arithmetic::swizzle::{self, Tiles};
 /// Columns that share a scale.
 pub(super) const GROUP: u64 = 32;
 
-/// The tiles of a weight's scales, if the shapes say so.
+/// Returns the tiles of a weight's scales, if the shapes fit.
 pub(super) fn tiles_of(shape: &[u64], scales: &[u64]) -> Result<Tiles, String> {
     let &[rows, columns] = shape else {
-        refuse!("it has shape {shape:?}, MXFP8 in tiles has two dimensions")
+        refuse!("its shape is {shape:?}, but tiled MXFP8 needs two dimensions")
     };
     let expected = swizzle::padded(rows, columns.div_ceil(GROUP));
     refuse_if!(

@@ -1,13 +1,13 @@
-//! Scales of a quantized model that serve activations or the KV cache, not weights.
+//! Scales of a quantized model that apply to activations or the KV cache, not to weights.
 //!
-//! They lie beside a projection, in a layer, or under a parameter's name, also where the projection
-//! itself is not quantized. So they are looked for among the tensors that no scheme asked for.
+//! They are stored with a projection, in a layer, or under a parameter's name, even if the
+//! projection itself is not quantized. So they are searched for among unclaimed tensors.
 
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::DType;
 use crate::framework::{Evidence, Method};
 
-/// Own names of tensors that say how activations are quantized.
+/// Last parts of tensor names that describe the quantization of activations.
 pub(crate) const ACTIVATIONS: [&str; 12] = [
     "input_scale",
     "input_scale_ub",
@@ -23,7 +23,7 @@ pub(crate) const ACTIVATIONS: [&str; 12] = [
     "qscale_act",
 ];
 
-/// Own names of tensors that say how the KV cache is quantized.
+/// Last parts of tensor names that describe the quantization of the KV cache.
 pub(crate) const CACHE: [&str; 11] = [
     "k_scale",
     "v_scale",
@@ -38,21 +38,21 @@ pub(crate) const CACHE: [&str; 11] = [
     "v_global_scale",
 ];
 
-/// Why what serves activations is in no weight.
-pub(crate) const OF_ACTIVATIONS: &str = "a scale of activations, which are not part of the weights";
+/// Reason for dropping a scale of activations.
+pub(crate) const OF_ACTIVATIONS: &str = "activation scale, not part of the weights";
 
-/// Why what serves the cache is in no weight.
-pub(crate) const OF_CACHE: &str = "a scale of the KV cache, which is not part of the weights";
+/// Reason for dropping a scale of the KV cache.
+pub(crate) const OF_CACHE: &str = "KV cache scale, not part of the weights";
 
 /// Names of the offsets of an affine cache. In other models they would be biases.
 const AFFINE_CACHE: [&str; 2] = ["k_proj.k_bias", "v_proj.v_bias"];
 
-/// What the configs say is quantized.
+/// What the configs declare as quantized.
 #[derive(Clone, Copy)]
 pub(crate) struct Says {
-    /// The cache is quantized.
+    /// The KV cache.
     pub(crate) cache: bool,
-    /// Weights are, or something that is not understood.
+    /// The weights, or something unknown.
     pub(crate) weights: bool,
 }
 
@@ -83,7 +83,8 @@ impl Says {
     }
 }
 
-/// Why a tensor is left out, if it is one of these. `quantized` is whether anything in the model is.
+/// Returns why a tensor is dropped, if it is such a scale. `quantized` is whether anything in the
+/// model is.
 pub(crate) fn reason(
     evidence: &Evidence<'_>,
     info: &TensorInfo,

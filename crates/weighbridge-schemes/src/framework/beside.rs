@@ -1,47 +1,47 @@
-//! What lies beside weights for the sake of a scheme: files, keys of configs, metadata.
+//! Files, config keys and metadata that accompany the weights of a scheme.
 
-/// What mentions a scheme of which nothing more is known.
+/// Traces that any scheme may leave.
 pub const SHARED: Traces =
     Traces { config_keys: &["quantization_config"], files: &[], metadata: &[] };
 
-/// A file beside the weights that a scheme reads.
+/// A config file that a scheme reads next to the weights.
 #[derive(Clone, Copy, Debug)]
 pub struct ConfigFile {
-    /// Its name.
+    /// File name.
     pub name: &'static str,
-    /// What it holds.
+    /// Contents.
     pub holds: Holds,
 }
 
-/// What a config file of a scheme holds.
+/// Contents of a scheme's config file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// The settings that `quantization_config` of the model's config holds elsewhere.
+    /// The settings that are usually under `quantization_config` in the model's config.
     Settings,
-    /// More settings, under this key, and the name of the method beside it.
+    /// More settings, under this key, next to the name of the method.
     MoreSettings(&'static str),
-    /// Something that only the scheme itself reads.
+    /// Contents that only the scheme itself reads.
     Other,
 }
 
-/// What mentions a scheme beside the weights.
+/// Places next to the weights that mention a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Traces {
     /// Keys of the model's config.
     pub config_keys: &'static [&'static str],
-    /// Files that hold nothing else.
+    /// Files that serve only this scheme.
     pub files: &'static [&'static str],
     /// Keys of the metadata of weight files.
     pub metadata: &'static [&'static str],
 }
 
-/// What encoded weights need beside them, so that other programs know how they are stored: the
+/// Files, config keys and metadata that other programs need to read encoded weights. The
 /// counterpart of [`Traces`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Additions {
-    /// Keys of the model's config and what they hold. They reach dequantized repositories.
+    /// Keys of the model's config with their values. They reach dequantized repositories.
     pub config_keys: Vec<(String, serde_json::Value)>,
-    /// Files by name, beside the config.
+    /// Files by name, next to the config.
     pub files: Vec<(String, Vec<u8>)>,
     /// Keys of the metadata of weight files and their values, in every format that holds metadata.
     pub metadata: Vec<(String, String)>,

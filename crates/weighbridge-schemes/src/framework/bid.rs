@@ -1,4 +1,4 @@
-//! What a scheme says about a model: weights, tensors that no weight needs, and findings.
+//! A scheme's claims on a model: weights, dropped tensors and findings.
 
 use std::sync::Arc;
 
@@ -7,44 +7,44 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::framework::{Recipe, TensorId};
 
-/// One stored tensor's part in a weight.
+/// A stored tensor and its role in a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What it does there: `weight`, `scales`, ..
+    /// Role, such as `weight` or `scales`.
     pub role: &'static str,
-    /// Which tensor.
+    /// The stored tensor.
     pub tensor: TensorId,
 }
 
-/// One logical weight: what a scheme makes of some stored tensors.
+/// A logical weight that a scheme builds from stored tensors.
 pub struct Bid {
-    /// The weight's name.
+    /// Name of the weight.
     pub name: String,
-    /// Its logical shape.
+    /// Logical shape.
     pub shape: Shape,
-    /// The kind within the scheme, such as `4bit-g128`.
+    /// Variant within the scheme, such as `4bit-g128`.
     pub variant: Arc<str>,
-    /// The type its canonical library decodes it to.
+    /// Type that the scheme's reference library decodes to.
     pub native: Option<DType>,
-    /// What it is made of.
+    /// Stored tensors that the weight consists of.
     pub parts: Vec<Part>,
-    /// How it is decoded; an explanation where it cannot be.
+    /// Recipe for decoding, or the reason why the weight cannot be decoded.
     pub recipe: Result<Arc<dyn Recipe>, Arc<str>>,
 }
 
-/// What a scheme makes of a model.
+/// All claims of one scheme on a model.
 #[derive(Default)]
 pub struct Bids {
     /// Weights.
     pub weights: Vec<Bid>,
     /// Stored tensors that no weight needs, with the reason.
     pub dropped: Vec<(TensorId, String)>,
-    /// What does not fit together.
+    /// Contradictions and missing tensors.
     pub findings: Vec<Finding>,
 }
 
 impl Bid {
-    /// A weight that cannot be decoded because of `reason`.
+    /// Creates a weight that cannot be decoded because of `reason`.
     pub(crate) fn refused(
         name: impl Into<String>,
         shape: Shape,
@@ -63,7 +63,7 @@ impl Bid {
 }
 
 impl Bids {
-    /// Adds a refused weight, and its reason as a finding about the tensor `at`.
+    /// Adds a rejected weight, with its reason as a finding about the tensor `at`.
     pub(crate) fn refuse(&mut self, at: &TensorInfo, kind: &'static str, bid: Bid) {
         if let Err(reason) = &bid.recipe {
             self.findings.push(Finding::of(&at.name, kind, &**reason));
@@ -71,7 +71,7 @@ impl Bids {
         self.weights.push(bid);
     }
 
-    /// Refuses a weight that has the name and the shape of its tensor.
+    /// Rejects a weight with the name and the shape of its tensor.
     pub(crate) fn refuse_tensor(&mut self, info: &TensorInfo, parts: Vec<Part>, reason: &str) {
         let bid = Bid::refused(&*info.name, info.shape.clone(), parts, reason);
         self.refuse(info, "undecodable", bid);

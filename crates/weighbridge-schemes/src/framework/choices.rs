@@ -1,7 +1,7 @@
-//! The user's choice of scheme and variant, for weights that could be stored in several ways.
+//! The user's choice of scheme and variant for ambiguous weights.
 //!
-//! A choice never forces a reading on tensors that say otherwise: a scheme looks at it only where
-//! several readings are possible. A choice that no scheme looked at is a finding.
+//! A choice never overrides the evidence: a scheme asks for it only if several readings are
+//! possible. A choice that no scheme asked for is a finding.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::catalog::Finding;
 use crate::text::escaped;
 
-/// Which weights the user means, and what they are.
+/// A set of weights and the scheme that the user states for them.
 #[derive(Clone)]
 pub struct SchemeChoice {
     matches: Arc<dyn Fn(&str) -> bool + Send + Sync>,
@@ -26,7 +26,7 @@ impl fmt::Debug for SchemeChoice {
 }
 
 impl SchemeChoice {
-    /// `says` is `scheme/variant`, checked by [`check`](Self::check).
+    /// Creates a choice. `says` is `scheme/variant` and is checked by [`check`](Self::check).
     pub fn new(matches: Arc<dyn Fn(&str) -> bool + Send + Sync>, says: Box<str>) -> Self {
         Self { matches, says }
     }
@@ -36,7 +36,7 @@ impl SchemeChoice {
     }
 }
 
-/// All choices for one model, and which of them a scheme looked at.
+/// All choices for one model, and which of them a scheme asked for.
 #[derive(Default)]
 pub(crate) struct Choices<'a> {
     rules: &'a [SchemeChoice],
@@ -48,12 +48,12 @@ impl<'a> Choices<'a> {
         Self { rules, asked: RefCell::default() }
     }
 
-    /// Whether the user made no choices.
+    /// Whether there are no choices.
     pub(crate) fn are_none(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// What the first choice that matches says about a weight.
+    /// Returns the first choice that matches a weight.
     pub(crate) fn ask(&self, weight: &str) -> Option<&'a str> {
         let matching = self.rules.iter().enumerate().find(|(_, rule)| (rule.matches)(weight));
         let (index, rule) = matching?;
@@ -61,8 +61,8 @@ impl<'a> Choices<'a> {
         Some(&rule.says)
     }
 
-    /// A finding for each choice that decided nothing: no scheme looked at it, or the scheme it
-    /// names did not get the weight. `decided` are the weights that schemes got, by name.
+    /// Returns a finding for each choice without effect: no scheme asked for it, or the scheme it
+    /// names did not get the weight. `decided` lists the weights that schemes got, by name.
     pub(crate) fn unused<'d>(
         &self,
         decided: impl Iterator<Item = (&'d str, &'static str)>,
@@ -82,8 +82,8 @@ impl<'a> Choices<'a> {
 
 fn finding(rule: &SchemeChoice) -> Finding {
     let message = format!(
-        "'{}' has no effect: the weights it was given for are not ambiguous for {}; leave it out, or \
-         give it for weights that are reported as ambiguous",
+        "'{}' has no effect: no matching weight is ambiguous in {}; remove it, or match weights \
+         that are reported as ambiguous",
         escaped(&rule.says),
         escaped(rule.scheme()),
     );

@@ -1,9 +1,9 @@
-//! Encoders: a weight's numbers become one or more stored tensors.
+//! Encoders: turn the numbers of a weight into one or more stored tensors.
 //!
-//! An encoder says which tensors a weight becomes and how many bytes of each so many numbers give.
-//! Numbers then arrive tile by tile, on any thread and in any order; a tile holds whole groups of
-//! every tensor. What has to be known of the whole weight first (a maximum, a histogram) is
-//! gathered in a pass over it before its first tile is encoded.
+//! An encoder states which tensors a weight becomes, and how many bytes of each a number of
+//! elements produces. Numbers then arrive tile by tile, on any thread and in any order. A tile
+//! holds whole groups of every tensor. Encoders that need a fact about the whole weight first (a
+//! maximum, a histogram) gather it in a pass before the first tile.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,35 +15,36 @@ use crate::framework::{Additions, Importance};
 
 /// A way to store numbers.
 pub trait Encoder: Send + Sync {
-    /// What users call it. No two encoders have one name, in whatever letter case.
+    /// Name for users, unique regardless of letter case.
     fn name(&self) -> &'static str;
 
-    /// The types of the tensors that it gives: a format without one of them cannot hold them.
+    /// Types of the output tensors. A format must support all of them.
     fn types(&self) -> Vec<StoredType>;
 
-    /// The tensors that a weight of that name and shape becomes, or why it cannot be encoded.
+    /// Returns the tensors that a weight of that name and shape becomes, or why it cannot be
+    /// encoded.
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String>;
 
-    /// Starts on a weight.
+    /// Starts encoding a weight.
     fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder>;
 
-    /// The same with the importance of a weight's columns, if it looks at that.
+    /// Returns this encoder with the importance of a weight's columns, if it uses importance.
     fn with_importance(&self, _: Arc<dyn Importance>) -> Option<Arc<dyn Encoder>> {
         None
     }
 
-    /// Whether it gives what its library does only with importance: that refuses it without.
+    /// Whether the reference library rejects this type without an importance matrix.
     fn needs_importance(&self) -> bool {
         false
     }
 
-    /// What tells it from others that give tensors of the same names, types and shapes: what one of
-    /// them has begun, another must not go on with.
+    /// Identifies the encoder among those with the same tensor names, types and shapes. Output that
+    /// one encoder began must not be continued by another.
     fn identity(&self) -> Result<String> {
         Ok(self.name().to_owned())
     }
 
-    /// What a repository needs beside weights that are stored this way.
+    /// Files, config keys and metadata that a repository with such weights needs.
     fn additions(&self) -> Additions {
         Additions::default()
     }
@@ -56,45 +57,45 @@ pub trait WeightEncoder: Send + Sync {
         false
     }
 
-    /// Sees some numbers during the first pass. Tiles come in any order, so what is gathered must
-    /// not depend on it.
+    /// Takes some numbers during the first pass. Tiles arrive in any order, so the result must not
+    /// depend on it.
     fn see(&self, _elements: Range<u64>, _values: &[f32]) {}
 
-    /// Encodes some numbers. `out` has the bytes of each tensor that they make; of one that is
-    /// written [once](Groups::Once), all of them with the weight's first element and none later.
+    /// Encodes some numbers. `out` has the bytes of each tensor that they produce. A tensor that is
+    /// written [once](Groups::Once) is passed whole with the weight's first element, and empty
+    /// later.
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()>;
 
-    /// Decodes what [`encode`](Self::encode) gave for some numbers, to the f32 that a reader would
-    /// see, and adds the levels that they could choose from, if that can be said. Returns whether it
-    /// can be decoded.
+    /// Decodes the output of [`encode`](Self::encode) to the f32 values that a reader would see.
+    /// Adds the available levels if they are known. Returns whether decoding is supported.
     fn decode(&self, _encoded: &[&[u8]], _decoded: &mut Decoded) -> Result<bool> {
         Ok(false)
     }
 }
 
-/// What was encoded, as numbers again.
+/// Encoded numbers after decoding.
 #[derive(Default)]
 pub struct Decoded {
-    /// A place for each number.
+    /// One slot per number.
     pub numbers: Vec<f32>,
-    /// The levels of all of them, in their order; none where these are not known.
+    /// Levels of all numbers, in their order; empty if unknown.
     pub levels: Vec<SameLevels>,
 }
 
 impl Decoded {
-    /// Makes place for so many numbers.
+    /// Makes room for `count` numbers.
     pub fn start(&mut self, count: usize) {
         self.numbers.resize(count, 0.0);
         self.levels.clear();
     }
 }
 
-/// Some numbers, one after the other, that share their levels.
+/// Consecutive numbers that share their levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SameLevels {
-    /// How many they are.
+    /// Number of elements.
     pub elements: usize,
-    /// The distance between neighbouring levels; where that differs, the middling one.
+    /// Distance between neighbouring levels; a typical one if it varies.
     pub step: f32,
     /// The lowest level.
     pub lowest: f32,
@@ -102,46 +103,46 @@ pub struct SameLevels {
     pub highest: f32,
 }
 
-/// A tensor that an encoder gives.
+/// An output tensor of an encoder.
 #[derive(Clone, Debug)]
 pub struct EncodedTensor {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What its bytes are.
+    /// Stored type.
     pub stored: StoredType,
-    /// Its dimensions, outermost first.
+    /// Dimensions, outermost first.
     pub shape: Shape,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Which numbers make which bytes.
+    /// Mapping from elements to bytes.
     pub groups: Groups,
 }
 
 impl EncodedTensor {
-    /// A tensor of elements that take whole bytes.
+    /// Creates a tensor whose elements take whole bytes.
     pub fn of(name: String, dtype: DType, shape: &[u64], groups: Groups) -> Self {
         let bytes = shape.iter().product::<u64>() * u64::from(dtype.bits() / 8);
         Self { name, stored: dtype.into(), shape: shape.into(), bytes, groups }
     }
 }
 
-/// Which elements of a weight make which bytes of an output tensor.
+/// Mapping from the elements of a weight to the bytes of an output tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
-    /// Every so many elements make so many bytes: a block, an element, a row's scale. The last
-    /// group may have fewer elements, and makes the bytes that are left.
+    /// Each group of elements produces a fixed number of bytes: a block, an element, a row's scale.
+    /// The last group may have fewer elements, and produces the remaining bytes.
     Of {
-        /// Elements of a group.
+        /// Elements per group.
         elements: u64,
-        /// Bytes that they make.
+        /// Bytes per group.
         bytes: u64,
     },
-    /// All elements together make all bytes: a tensor's scale.
+    /// All elements together produce all bytes, as for a tensor's scale.
     Once,
 }
 
 impl Groups {
-    /// The bytes, of `all`, that some elements make.
+    /// Returns the bytes, out of `all`, that some elements produce.
     #[must_use]
     pub fn bytes_of(self, elements: &Range<u64>, all: u64) -> Range<u64> {
         let before = |element: u64| match self {

@@ -1,13 +1,13 @@
-//! The endings of a model's tensor names: what follows the last dot.
+//! Suffixes of a model's tensor names: the part after the last dot.
 //!
-//! A model has a handful of them, however many tensors it has. Schemes ask for every tensor what
-//! lies beside it under a dozen names; where no name at all ends so, there is no need to put the
-//! name together and look it up.
+//! A model has a handful of them, regardless of its number of tensors. For every tensor, schemes
+//! look for companions under a dozen names. If no name has such a suffix, they need not build the
+//! name and look it up.
 
-/// A model whose names have more endings than this is not worth the list.
+/// Maximum number of suffixes. A list of more is not worth keeping.
 const MOST: usize = 64;
 
-/// The endings; `None` if there are too many.
+/// The suffixes; `None` if there are too many.
 #[derive(Debug)]
 pub(crate) struct Endings<'a>(Option<Vec<&'a str>>);
 
@@ -26,21 +26,21 @@ impl<'a> Endings<'a> {
         Self(Some(endings))
     }
 
-    /// Whether there are none but these.
+    /// Whether all suffixes are among these.
     pub(crate) fn are_among(&self, known: &[&str]) -> bool {
         self.0.as_ref().is_some_and(|all| all.iter().all(|ending| known.contains(ending)))
     }
 
-    /// Whether some name may end with `suffix`; false only if none does.
+    /// Whether a name may end in `suffix`; false only if none does.
     pub(crate) fn may_end_with(&self, suffix: &str) -> bool {
         let Some(endings) = &self.0 else { return true };
         endings.iter().any(|ending| agree(ending.as_bytes(), suffix.as_bytes()))
     }
 }
 
-/// Whether a name with this ending may end with `suffix`: the shorter of them ends the longer, and
-/// in a longer suffix, a dot comes before the ending. (This is asked a hundred times a model, so
-/// that looking for the dot first was a third of opening a small file.)
+/// Whether a name with this ending may end in `suffix`: the shorter ends the longer, and in a
+/// longer suffix, a dot precedes the ending. It is called a hundred times per model. Searching for
+/// the dot first took a third of the time of opening a small file.
 fn agree(ending: &[u8], suffix: &[u8]) -> bool {
     match suffix.len().checked_sub(ending.len() + 1) {
         Some(dot) => suffix[dot] == b'.' && suffix[dot + 1..] == *ending,

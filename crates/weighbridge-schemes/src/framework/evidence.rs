@@ -1,4 +1,4 @@
-//! Everything that schemes may look at.
+//! The evidence that schemes may look at.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use crate::framework::endings::Endings;
 use crate::framework::match_budget::MatchBudget;
 use crate::framework::{Configs, Method, Roster, SchemeChoice, choices};
 
-/// Which stored tensor of which source.
+/// Identifies a stored tensor by source and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TensorId {
     /// Index of the source in the model.
@@ -20,19 +20,19 @@ pub struct TensorId {
     pub tensor: u32,
 }
 
-/// A stored tensor: which one, and what its file says about it.
+/// A stored tensor: its identifier and its catalog entry.
 pub type StoredTensor<'a> = (TensorId, &'a TensorInfo);
 
-/// All a scheme may look at: the stored tensors, the configs, the files' metadata.
+/// Everything a scheme may look at: stored tensors, configs and file metadata.
 pub struct Evidence<'a> {
     tensors: Vec<StoredTensor<'a>>,
-    /// Where each source's tensors start in the list above.
+    /// Index of each source's first tensor in the list above.
     starts: Vec<usize>,
-    /// Built when it is first needed: most models need no lookups.
+    /// Built on first use: most models need no lookups.
     by_name: OnceCell<HashMap<&'a str, usize, foldhash::fast::RandomState>>,
     endings: OnceCell<Endings<'a>>,
     configs: Configs<'a>,
-    /// The settings of quantization, once somebody has asked.
+    /// The quantization settings, found on first use.
     quantization: OnceCell<Option<(&'static str, &'a serde_json::Value)>>,
     /// The quantization method, in lower case.
     method: Option<String>,
@@ -43,12 +43,12 @@ pub struct Evidence<'a> {
     match_budget: MatchBudget,
 }
 
-/// The longest tensor that is read while a model is opened. Descriptions that are stored as tensors
-/// are far shorter.
+/// Maximum size of a tensor that is read while a model is opened. Descriptions stored as tensors
+/// are far smaller.
 const MOST_READ: u64 = 64 << 10;
 
 impl<'a> Evidence<'a> {
-    /// The evidence of a model whose configs name or imply a method.
+    /// Creates the evidence of a model whose configs name or imply a method.
     pub(crate) fn of(
         catalogs: impl Iterator<Item = (&'a [TensorInfo], &'a Metadata)>,
         configs: Configs<'a>,
@@ -78,44 +78,44 @@ impl<'a> Evidence<'a> {
         evidence
     }
 
-    /// Lets schemes look into small tensors, with `read`.
+    /// Lets schemes read small tensors, with `read`.
     #[must_use]
     pub fn reading(mut self, read: &'a dyn Fn(TensorId) -> Result<Vec<u8>>) -> Self {
         self.read = Some(read);
         self
     }
 
-    /// Adds what the user says about single weights.
+    /// Adds the user's choices for single weights.
     #[must_use]
     pub fn with_choices(mut self, choices: &'a [SchemeChoice]) -> Self {
         self.choices = choices::Choices::new(choices);
         self
     }
 
-    /// What the user says a weight is, as `scheme/variant`. To be asked only where the evidence
-    /// leaves several readings open: a choice that no scheme asked for is a finding.
+    /// Returns the user's choice for a weight, as `scheme/variant`. Ask only if the evidence leaves
+    /// several readings open: a choice that no scheme asked for is a finding.
     #[must_use]
     pub fn chosen(&self, weight: &str) -> Option<&'a str> {
         self.choices.ask(weight)
     }
 
-    /// The bytes of a small tensor that describes others (JSON as bytes, a shape), row by row and
-    /// little-endian; an explanation if they cannot be read.
+    /// Returns the bytes of a small tensor that describes others (JSON, a shape), row by row and
+    /// little-endian, or why they cannot be read.
     pub fn bytes(&self, id: TensorId) -> Result<Vec<u8>, String> {
         let (_, info) = self.tensors[self.index(id)];
         let Some(read) = self.read else {
-            return Err(format!("{} cannot be read here", info.name));
+            return Err(format!("cannot read {} here", info.name));
         };
         if info.bytes > MOST_READ {
             return Err(format!(
-                "{} has {} bytes, at most {MOST_READ} are expected",
+                "{} has {} bytes, expected at most {MOST_READ}",
                 info.name, info.bytes
             ));
         }
         read(id).map_err(|e| e.to_string())
     }
 
-    /// What comparing names with the lists of configs may still cost.
+    /// Returns the remaining budget for comparing names with the lists in configs.
     pub fn match_budget(&self) -> &MatchBudget {
         &self.match_budget
     }
@@ -126,8 +126,8 @@ impl<'a> Evidence<'a> {
         self.method.as_deref()
     }
 
-    /// Whether the configs say that the model is another scheme's, so that tensors whose names and
-    /// types several schemes use are not those of `scheme`.
+    /// Whether the configs assign the model to another scheme. Then tensors with names and types
+    /// that several schemes use do not belong to `scheme`.
     #[must_use]
     pub fn belongs_to_another(&self, scheme: &str) -> bool {
         let is_anothers = |(owner, method): (&str, &Method)| owner != scheme && method.is_exclusive;
@@ -135,7 +135,7 @@ impl<'a> Evidence<'a> {
         self.schemes().owners(name).any(is_anothers)
     }
 
-    /// Whether the configs name a method that other schemes read, and `scheme` does not.
+    /// Whether the configs name a method that other schemes read and `scheme` does not.
     #[must_use]
     pub fn is_read_by_another(&self, scheme: &str) -> bool {
         let Some(name) = self.method() else { return false };
@@ -143,18 +143,18 @@ impl<'a> Evidence<'a> {
         owners.peek().is_some() && owners.all(|(owner, _)| owner != scheme)
     }
 
-    /// What the schemes that there are state.
+    /// Returns the facts about all schemes.
     pub(crate) fn schemes(&self) -> &Roster {
         &self.configs.roster
     }
 
-    /// Every stored tensor, in the order of the files.
+    /// Returns every stored tensor, in file order.
     #[must_use]
     pub fn tensors(&self) -> &[StoredTensor<'a>] {
         &self.tensors
     }
 
-    /// The tensor of that name, in whichever file it lies.
+    /// Returns the tensor of that name, from any file.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<StoredTensor<'a>> {
         let by_name = self.by_name.get_or_init(|| {
@@ -164,8 +164,8 @@ impl<'a> Evidence<'a> {
         by_name.get(name).map(|&index| self.tensors[index])
     }
 
-    /// The tensor whose name is `stem` followed by `suffix`. Costs next to nothing if no name ends
-    /// with the suffix.
+    /// Returns the tensor whose name is `stem` followed by `suffix`. Nearly free if no name ends in
+    /// the suffix.
     #[must_use]
     pub fn beside(&self, stem: &str, suffix: &str) -> Option<StoredTensor<'a>> {
         self.endings().may_end_with(suffix).then(|| self.find(&[stem, suffix].concat()))?
@@ -176,30 +176,30 @@ impl<'a> Evidence<'a> {
         self.endings.get_or_init(|| Endings::of(names()))
     }
 
-    /// A tensor's position in [`tensors`](Self::tensors).
+    /// Returns a tensor's position in [`tensors`](Self::tensors).
     pub(crate) fn index(&self, id: TensorId) -> usize {
         self.starts[id.source as usize] + id.tensor as usize
     }
 
-    /// The settings that configs have for quantization, and the file that has them.
+    /// Returns the quantization settings, and the file that contains them.
     #[must_use]
     pub fn quantization(&self) -> Option<(&'static str, &'a serde_json::Value)> {
         *self.quantization.get_or_init(|| self.configs.quantization())
     }
 
-    /// Everything the configs say.
+    /// Returns all configs.
     #[must_use]
     pub fn configs(&self) -> &Configs<'a> {
         &self.configs
     }
 
-    /// The type that the config says the model was made in, where it says so.
+    /// Returns the type that the config states for the model.
     #[must_use]
     pub fn model_dtype(&self) -> Option<DType> {
         config::model_dtype(self.configs.all)
     }
 
-    /// The metadata of each file.
+    /// Returns the metadata of each file.
     #[must_use]
     pub fn metadata(&self) -> &[&'a Metadata] {
         &self.metadata

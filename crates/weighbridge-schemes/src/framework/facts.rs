@@ -1,6 +1,6 @@
-//! Facts: what a scheme or a quantizer states about itself.
+//! Facts that a scheme or a quantizer states about itself.
 
-/// Methods that only state something, as a list: `facts! { name: "of a member", }`.
+/// Defines methods that only return a value, as a list: `facts! { name: "of a member", }`.
 macro_rules! facts {
     (type name) => { &'static str };
     (type about) => { &'static str };

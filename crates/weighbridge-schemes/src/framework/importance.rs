@@ -1,4 +1,4 @@
-//! How much the columns of a weight matter, as somebody measured while the model ran.
+//! Importance of a weight's columns, measured while the model ran.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use crate::error::Result;
 /// The importance of one weight's columns.
 #[allow(clippy::len_without_is_empty)] // There is at least one number.
 pub trait Importance: Send + Sync {
-    /// A number for each column; of a stack of matrices, for each column of each matrix. Read when
-    /// they are first needed, by any thread.
+    /// Returns one number per column; for a stack of matrices, per column of each matrix. Any
+    /// thread may call it; the numbers are read on first use.
     fn values(&self) -> Result<Arc<[f32]>>;
 
-    /// How many numbers there are.
+    /// Returns the number of values.
     fn len(&self) -> Result<usize> {
         Ok(self.values()?.len())
     }
 
-    /// A checksum of all numbers, by which two can be told apart.
+    /// Returns a checksum of all values, to tell two matrices apart.
     fn checksum(&self) -> Result<u32> {
         let mut sum = crc32fast::Hasher::new();
         self.values()?.iter().for_each(|value| sum.update(&value.to_le_bytes()));
@@ -24,10 +24,10 @@ pub trait Importance: Send + Sync {
     }
 }
 
-/// The same importance for every column.
+/// Equal importance for every column.
 #[derive(Clone, Copy, Debug)]
 pub struct Even {
-    /// How many columns there are.
+    /// Number of columns.
     pub columns: usize,
 }
 

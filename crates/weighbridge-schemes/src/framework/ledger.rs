@@ -1,27 +1,27 @@
-//! Who owns what, once all bids are settled.
+//! The outcome of settling all bids.
 
 use crate::catalog::Finding;
 use crate::framework::{Bid, TensorId};
 
-/// Who owns what: the outcome of all bids.
+/// The owner of every stored tensor, after all bids are settled.
 #[derive(Default)]
 pub struct Ledger {
     /// Weights, in the order of their first stored tensor.
     pub weights: Vec<Entry>,
-    /// Stored tensors left out, with the reason.
+    /// Dropped tensors, with the reason.
     pub dropped: Vec<(TensorId, String)>,
-    /// What does not fit together.
+    /// Contradictions and missing tensors.
     pub findings: Vec<Finding>,
-    /// What was decided on the user's behalf.
+    /// Decisions made on the user's behalf.
     pub notes: Vec<String>,
     /// The method that the configs name although no tensor is quantized.
     pub stale: Option<String>,
 }
 
-/// One weight of the ledger.
+/// A weight in the ledger.
 pub enum Entry {
-    /// A stored tensor that no scheme bid for: it is its own weight.
+    /// A stored tensor that no scheme bid for. It is its own weight.
     Plain(TensorId),
-    /// A scheme, by name, and what it makes of some stored tensors.
+    /// A weight that a scheme builds from stored tensors, with the scheme's name.
     Scheme(&'static str, Box<Bid>),
 }

@@ -1,8 +1,8 @@
-//! What comparing the names of a model with the patterns of its config may cost.
+//! Budget for matching the names of a model against the patterns of its config.
 //!
-//! A config lists names and patterns, and every weight may have to be compared with each: a hundred
-//! thousand weights and ten thousand patterns are a thousand million comparisons. Each is counted.
-//! Once the budget is spent nothing is compared any more, and the model is not opened.
+//! A config lists names and patterns, and every weight may have to be compared with each: 100,000
+//! weights and 10,000 patterns make a billion comparisons. Each is counted. Once the budget is
+//! spent, nothing is compared any more, and the model is rejected.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,15 +11,15 @@ use regex::{Regex, RegexBuilder};
 
 use crate::error::{Error, Result};
 
-/// Steps for one model. Comparing a short name with a pattern is one step, some 50 ns.
+/// Steps per model. Comparing a short name with a pattern is one step, about 50 ns.
 const STEPS: u64 = 50_000_000;
-/// Steps for compiling a pattern, and for each byte of it.
+/// Steps for compiling a pattern, and for each of its bytes.
 const COMPILE: u64 = 10_000;
 const COMPILE_BYTE: u64 = 50;
-/// The most memory for one compiled pattern.
+/// Memory limit for one compiled pattern.
 const PATTERN: usize = 512 << 10;
 
-/// The comparisons that are left, shared by all schemes of a model.
+/// The remaining steps, shared by all schemes of a model.
 #[derive(Clone, Debug)]
 pub struct MatchBudget(Rc<Cell<u64>>);
 
@@ -30,14 +30,14 @@ impl Default for MatchBudget {
 }
 
 impl MatchBudget {
-    /// Counts the comparison of a name with `patterns` patterns. `false` once the budget is spent:
-    /// the model will be refused, so any result will do.
+    /// Counts the comparison of a name with `patterns` patterns. Returns `false` once the budget is
+    /// spent: the model will be rejected, so any result will do.
     #[must_use]
     pub fn compare(&self, name: &str, patterns: usize) -> bool {
         self.spend((patterns as u64).saturating_mul(1 + name.len() as u64 / 64))
     }
 
-    /// Compiles a pattern; `None` if that is not possible here, since Python knows more kinds.
+    /// Compiles a pattern; `None` if it is not supported, since Python has more syntax.
     #[must_use]
     pub fn pattern(&self, text: &str) -> Option<Regex> {
         let steps = COMPILE.saturating_add((text.len() as u64).saturating_mul(COMPILE_BYTE));
@@ -59,14 +59,13 @@ impl MatchBudget {
         left > 0
     }
 
-    /// An error if some comparisons were not made.
+    /// Returns an error if the budget was exceeded.
     pub fn check(&self) -> Result<()> {
         if self.0.get() > 0 {
             return Ok(());
         }
         let error = Error::limit(
-            "the config lists so many names and patterns of modules that comparing all weights \
-             with them would take too long",
+            "the config lists too many module names and patterns to compare with all weights",
         );
         Err(error.hint(
             "open the weights without this config, or shorten its lists (ignore, targets, \

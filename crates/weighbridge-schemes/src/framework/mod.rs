@@ -1,9 +1,9 @@
-//! What schemes are: what they see, what they say, and how it is settled.
+//! The framework that schemes plug into: their input, their bids, and how bids are settled.
 //!
-//! A scheme looks at all stored tensors of a model at once, with the configs beside them
-//! ([`Evidence`]), and *bids* for the groups it understands (`x.qweight` + `x.scales` + ..). Every
-//! stored tensor ends in exactly one weight, is plain, or is dropped for a stated reason; two bids
-//! for one tensor are a finding, so the order of schemes cannot matter.
+//! A scheme sees all stored tensors of a model and the configs next to them ([`Evidence`]). It
+//! *bids* for the groups it recognises (`x.qweight` + `x.scales` + ..). Every stored tensor ends up
+//! in exactly one weight, is plain, or is dropped for a stated reason. Two bids for one tensor are
+//! a finding, so the order of schemes does not matter.
 
 pub(crate) mod activation_scales;
 mod beside;

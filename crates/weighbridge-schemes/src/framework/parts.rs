@@ -1,9 +1,9 @@
-//! The stored tensors of a weight, as members find and describe them.
+//! Helpers for finding and describing the stored tensors of a weight.
 
 use crate::catalog::TensorInfo;
 use crate::framework::{Part, StoredTensor};
 
-/// The parts of a weight: those of its tensors that were found, in this order.
+/// Returns the parts of a weight: the tensors that were found, in this order.
 pub(crate) fn parts_of<'a>(
     tensors: impl IntoIterator<Item = (&'static str, Option<StoredTensor<'a>>)>,
 ) -> Vec<Part> {
@@ -11,7 +11,7 @@ pub(crate) fn parts_of<'a>(
     tensors.into_iter().filter_map(part).collect()
 }
 
-/// The type and the shape of a tensor, for a message.
+/// Returns the type and the shape of a tensor, for a message.
 pub(crate) fn described(info: &TensorInfo) -> String {
     format!("{} {:?}", info.stored.name(), info.shape)
 }

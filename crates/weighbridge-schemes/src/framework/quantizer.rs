@@ -1,7 +1,8 @@
 //! Quantizers: ways to store a whole model in fewer bits.
 //!
-//! A quantizer looks at all weights of a model and says of each whether it stays as it is, is cast,
-//! or is encoded and by which [`Encoder`]; and what the file or the repository says about it.
+//! A quantizer looks at all weights of a model. It decides for each whether it is kept, cast, or
+//! encoded and by which [`Encoder`]. It also supplies the metadata and config entries for the
+//! result.
 
 use std::sync::Arc;
 
@@ -15,78 +16,77 @@ use crate::framework::{Additions, Configs, Encoder, Importance};
 
 /// A way to store a model, as users name it.
 pub trait Quantizer: Send + Sync {
-    /// What users call it. No two have one name; two whose names differ in letter case only are
-    /// stored in different formats.
+    /// Name for users, unique. Two names that differ only in letter case belong to different
+    /// formats.
     fn name(&self) -> &'static str;
 
-    /// What it is, in a few words.
+    /// Short description.
     fn about(&self) -> &'static str;
 
-    /// The types of the tensors that it gives: a format without one of them cannot hold the model.
+    /// Types of the output tensors. A format must support all of them.
     fn types(&self) -> Vec<StoredType>;
 
-    /// Whether loaders are told by a config beside the weights.
+    /// Whether loaders need a config next to the weights.
     fn needs_configs(&self) -> bool {
         true
     }
 
-    /// Decides about every weight, or says why the model cannot be stored so.
+    /// Decides about every weight, or returns why the model cannot be stored this way.
     fn choose(&self, request: &Request<'_>) -> Result<Chosen>;
 
-    /// The encoders that a weight, by its place, could have where the size decides; none if there is
-    /// nothing to choose from.
+    /// Returns the encoders to choose from for a weight, by its index, when a target size decides;
+    /// empty if there is no choice.
     fn alternatives(&self, _: &Request<'_>, _: usize) -> Vec<Arc<dyn Encoder>> {
         Vec::new()
     }
 
-    /// Entries of the metadata for weights whose types were chosen by their size.
+    /// Returns metadata entries for weights whose types were chosen by size.
     fn described(&self, _: &[Fate], _: &Request<'_>) -> Vec<(String, Value)> {
         Vec::new()
     }
 }
 
-/// A model that is to be quantized, and how.
+/// A model to quantize, with the user's options.
 pub struct Request<'a> {
-    /// Its weights, under the names and in the order in which they are written.
+    /// Weights, with the names and in the order of the output.
     pub weights: &'a [Candidate<'a>],
-    /// Entries of the metadata that the file is going to have.
+    /// Metadata entries of the output file.
     pub metadata: &'a dyn Fn(&str) -> Option<Value>,
-    /// The configs beside it.
+    /// Configs of the model.
     pub configs: Configs<'a>,
-    /// Whether a library, by its name, takes the weights of models of a `model_type` as transformers
-    /// saves them.
+    /// Whether a library, by name, takes the weights of a `model_type` as transformers saves them.
     pub takes_as_saved: &'a dyn Fn(&str, &str) -> bool,
-    /// What users ask for.
+    /// Options of the user.
     pub wishes: &'a QuantizeWishes,
-    /// Whether users want a weight to stay as it is.
+    /// Whether the user excludes a weight from quantization.
     pub keeps: &'a dyn Fn(&str) -> bool,
-    /// The type that users ask for, for one weight.
+    /// The type that the user sets for a weight.
     pub asked: &'a dyn Fn(&str) -> Option<String>,
-    /// The importance of a weight's columns, if it is known.
+    /// The importance of a weight's columns, if known.
     pub importance: &'a dyn Fn(&str) -> Option<Arc<dyn Importance>>,
-    /// The largest magnitude in all of some weights, by their places in `weights`. It is looked for
-    /// when it is first asked for.
+    /// The largest magnitude in a set of weights, by their indices in `weights`. Computed on first
+    /// use.
     pub largest: &'a dyn Fn(&[usize]) -> Largest,
 }
 
-/// Finds the largest magnitude of some weights.
+/// Computes the largest magnitude in a set of weights.
 pub type Largest = Arc<dyn Fn() -> Result<f32> + Send + Sync>;
 
-/// What users ask for, besides the name of a quantizer.
+/// Options of the user, apart from the name of the quantizer.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct QuantizeWishes {
-    /// One type for every weight that is quantized at all.
+    /// Uses one type for every quantized weight.
     pub pure: bool,
-    /// The type of the output matrix.
+    /// Type of the output matrix.
     pub output_type: Option<String>,
-    /// The type of the token embedding.
+    /// Type of the token embedding.
     pub embedding_type: Option<String>,
-    /// Another layout of the same numbers.
+    /// Layout of the numbers, if not the default.
     pub layout: Option<String>,
     /// Columns that share a scale.
     pub group_size: Option<u64>,
-    /// Whether importance is known at all.
+    /// Whether an importance matrix was given.
     pub has_importance: bool,
     /// Whether to search as if all columns were equally important.
     pub thorough: bool,
@@ -94,33 +94,33 @@ pub struct QuantizeWishes {
 
 /// A weight that may be quantized.
 pub struct Candidate<'a> {
-    /// Its name in the output.
+    /// Name in the output.
     pub name: &'a str,
-    /// Its dimensions, outermost first.
+    /// Dimensions, outermost first.
     pub shape: &'a [u64],
-    /// The type of its numbers: the one it is stored in, or decoded to.
+    /// Type of its numbers, as stored or decoded.
     pub dtype: DType,
-    /// The type that it is stored in, if it is one of blocks.
+    /// Block type it is stored in, if any.
     pub block: Option<&'static str>,
 }
 
-/// What becomes of a model.
+/// The decisions for a model.
 #[derive(Clone, Default)]
 pub struct Chosen {
-    /// What becomes of each weight.
+    /// The decision for each weight.
     pub fates: Vec<Fate>,
-    /// The order in which the weights are written, by their places, if it is not the one they are in.
+    /// Order in which the weights are written, by index, if it differs from the input.
     pub order: Option<Vec<usize>>,
-    /// Entries of the file's metadata. Entries of the same keys go, and these come last.
+    /// Metadata entries of the file. They replace entries with the same keys and come last.
     pub metadata: Vec<(String, Value)>,
-    /// What a repository needs beside its weights.
+    /// Files, config keys and metadata that the repository needs.
     pub additions: Additions,
-    /// What users should know: a type that did not fit, a weight that stays as it is.
+    /// Notes for the user, such as a type that did not fit or a weight that is not quantized.
     pub notes: Vec<String>,
 }
 
 impl Chosen {
-    /// Weights of which `quantization_config` tells all that loaders need.
+    /// Creates the decisions for weights that `quantization_config` describes completely.
     pub(crate) fn stated(section: Json, fates: Vec<Fate>, notes: Vec<String>) -> Self {
         let config_keys = vec![(SETTINGS.to_owned(), section)];
         let additions = Additions { config_keys, ..Additions::default() };
@@ -128,13 +128,13 @@ impl Chosen {
     }
 }
 
-/// What becomes of a weight.
+/// The decision for a weight.
 #[derive(Clone)]
 pub enum Fate {
-    /// It stays as it is.
+    /// Stored unchanged.
     Keep,
-    /// It is stored as numbers of this type.
+    /// Stored as numbers of this type.
     Cast(DType),
-    /// It is encoded.
+    /// Encoded.
     Encode(Arc<dyn Encoder>),
 }

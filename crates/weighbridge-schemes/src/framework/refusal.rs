@@ -1,13 +1,13 @@
-//! Giving a weight up with a reason, which becomes a finding and what the weight says of itself.
+//! Rejects a weight with a reason, which becomes a finding and the weight's own message.
 
-/// Returns a reason why something cannot be decoded or encoded, in the words of `format!`.
+/// Returns a reason why something cannot be decoded or encoded, formatted as by `format!`.
 macro_rules! refuse {
     ($($reason:tt)+) => {
         return Err(format!($($reason)+))
     };
 }
 
-/// The same where a condition holds.
+/// Returns a reason as `refuse!` does, if a condition holds.
 macro_rules! refuse_if {
     ($condition:expr, $($reason:tt)+) => {
         if $condition {

@@ -1,4 +1,4 @@
-//! The schemes that there are, as one value: whoever needs to know all of them is handed it.
+//! A registry of schemes, passed to code that needs all of them.
 
 use std::sync::Arc;
 
@@ -12,44 +12,44 @@ use crate::framework::{
 use crate::near::did_you_mean;
 use crate::text::escaped;
 
-/// What tensors that no scheme bids for are called in reports.
+/// Name of tensors that no scheme bids for, in reports.
 pub const PLAIN: &str = "plain";
 
-/// Schemes, in an order that decides nothing.
+/// A set of schemes. Their order does not matter.
 #[derive(Clone, Copy)]
 pub struct Registry<'s>(&'s [&'s dyn Scheme]);
 
 impl<'s> Registry<'s> {
-    /// These schemes.
+    /// Creates a registry of these schemes.
     #[must_use]
     pub const fn new(schemes: &'s [&'s dyn Scheme]) -> Self {
         Self(schemes)
     }
 
-    /// Every scheme.
+    /// Returns every scheme.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = &'s dyn Scheme> {
         self.0.iter().copied()
     }
 
-    /// The scheme of that name.
+    /// Returns the scheme of that name.
     #[must_use]
     pub fn scheme(self, name: &str) -> Option<&'s dyn Scheme> {
         self.iter().find(|scheme| scheme.name() == name)
     }
 
-    /// The traces of the schemes of these names.
+    /// Returns the traces of the schemes with these names.
     pub fn traces(self, names: &[&str]) -> impl Iterator<Item = Traces> {
         self.iter().filter(|scheme| names.contains(&scheme.name())).map(Scheme::traces)
     }
 
-    /// Whether the variants of a scheme are types of stored tensors, which no config gives another
-    /// meaning.
+    /// Whether the variants of a scheme are types of stored tensors, whose meaning no config
+    /// changes.
     #[must_use]
     pub fn is_named_by_type(self, name: &str) -> bool {
         name == PLAIN || self.scheme(name).is_some_and(Scheme::is_named_by_type)
     }
 
-    /// What they state about themselves.
+    /// Returns the facts that all schemes state about themselves.
     pub(crate) fn roster(self) -> Roster {
         let mut all = Roster::default();
         for scheme in self.iter() {
@@ -66,12 +66,12 @@ impl<'s> Registry<'s> {
         all
     }
 
-    /// The schemes that read models of a method, by name.
+    /// Returns the names of the schemes that read models of a method.
     pub fn of_method(self, method: &str) -> Vec<&'static str> {
         self.roster().owners(method).map(|(scheme, _)| scheme).collect()
     }
 
-    /// The method that configs name or, where they name none, that the surest sign implies.
+    /// Returns the method that configs name or, if they name none, that the strongest sign implies.
     #[must_use]
     pub fn method_of(self, configs: &[Config]) -> Option<String> {
         if configs.is_empty() {
@@ -86,39 +86,39 @@ impl<'s> Registry<'s> {
         Some(configs.roster.method(&name).map_or(name, |method| method.name.to_owned()))
     }
 
-    /// The files that schemes read beside the model's own config, each once.
+    /// Returns the files that schemes read next to the model's own config, each once.
     #[must_use]
     pub fn config_files(self) -> Vec<&'static ConfigFile> {
         self.roster().config_files
     }
 
-    /// Every encoder.
+    /// Returns every encoder.
     pub fn encoders(self) -> impl Iterator<Item = Arc<dyn Encoder>> {
         self.iter().flat_map(Scheme::encoders)
     }
 
-    /// The encoder of that name, in any letter case.
+    /// Returns the encoder of that name, in any letter case.
     #[must_use]
     pub fn encoder(self, name: &str) -> Option<Arc<dyn Encoder>> {
         self.encoders().find(|encoder| encoder.name().eq_ignore_ascii_case(name))
     }
 
-    /// Every quantizer.
+    /// Returns every quantizer.
     pub fn quantizers(self) -> impl Iterator<Item = &'static dyn Quantizer> {
         self.iter().flat_map(|scheme| scheme.quantizers().iter().copied())
     }
 
-    /// The quantizer of exactly that name, or else of that name in another letter case.
+    /// Returns the quantizer of exactly that name, or else of that name in another letter case.
     #[must_use]
     pub fn quantizer(self, name: &str) -> Option<&'static dyn Quantizer> {
         let exact = self.quantizers().find(|quantizer| quantizer.name() == name);
         exact.or_else(|| self.quantizers().find(|one| one.name().eq_ignore_ascii_case(name)))
     }
 
-    /// The quantizer of that name in a layout: the one that is called by both, `NAME-LAYOUT`. The
-    /// error names the layouts that there are.
+    /// Returns the quantizer of that name in a layout, which is called `NAME-LAYOUT`. The error
+    /// lists the available layouts.
     pub fn quantizer_of(self, name: &str, layout: Option<&str>) -> Result<&'static dyn Quantizer> {
-        let unknown = || Error::usage(format!("there is no type {}", escaped(name)));
+        let unknown = || Error::usage(format!("unknown type {}", escaped(name)));
         let Some(layout) = layout else { return self.quantizer(name).ok_or_else(unknown) };
         let found = self.quantizer(&format!("{name}-{layout}"));
         found.ok_or_else(|| {
@@ -128,7 +128,7 @@ impl<'s> Registry<'s> {
                 (None, []) => unknown(),
                 (_, []) => Error::usage(format!("{} has no other layouts", escaped(name))),
                 (_, layouts) => Error::usage(format!(
-                    "{} has no layout {}, but {}",
+                    "{} has no layout {}; available: {}",
                     escaped(name),
                     escaped(layout),
                     layouts.join(", ")
@@ -137,20 +137,20 @@ impl<'s> Registry<'s> {
         })
     }
 
-    /// Every layout, with the name of the scheme that it is of.
+    /// Returns every layout, with the name of its scheme.
     pub fn layouts(self) -> impl Iterator<Item = (&'static str, &'static dyn TargetLayout)> {
         let layouts =
             |scheme: &'s dyn Scheme| scheme.layouts().iter().map(|one| (scheme.name(), *one));
         self.iter().flat_map(layouts)
     }
 
-    /// The layout of that name, with the name of the scheme that it is of.
+    /// Returns the layout of that name, with the name of its scheme.
     #[must_use]
     pub fn layout(self, name: &str) -> Option<(&'static str, &'static dyn TargetLayout)> {
         self.layouts().find(|(_, layout)| layout.name() == Some(name))
     }
 
-    /// The blocks that hold the codes of a weight, if there are such.
+    /// Returns the blocks that store the codes of a weight, if a block type fits.
     #[must_use]
     pub fn in_blocks(self, weight: CodedWeight<'_>) -> Option<PackedWeight> {
         let model = ToLayOut { weights: &[weight], plain: &[] };
@@ -160,7 +160,7 @@ impl<'s> Registry<'s> {
 }
 
 impl<'a> Configs<'a> {
-    /// These configs, which may hold the settings of these schemes.
+    /// Creates the configs of a model that may hold the settings of these schemes.
     #[must_use]
     pub fn new(all: &'a [Config], schemes: Registry<'_>) -> Self {
         Self { all, roster: schemes.roster() }
@@ -168,7 +168,7 @@ impl<'a> Configs<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// Gathers the evidence of a model, for these schemes.
+    /// Gathers the evidence of a model for these schemes.
     pub fn new(
         catalogs: impl Iterator<Item = (&'a [TensorInfo], &'a Metadata)>,
         configs: &'a [Config],
@@ -179,7 +179,7 @@ impl<'a> Evidence<'a> {
 }
 
 impl SchemeChoice {
-    /// An error if it names none of these schemes, or no variant.
+    /// Checks that the choice names one of these schemes and a variant.
     pub fn check(&self, schemes: Registry<'_>) -> Result<()> {
         let message = match self.says.split_once('/') {
             None | Some((_, "")) => "is not of the form SCHEME/VARIANT",
@@ -195,7 +195,7 @@ impl SchemeChoice {
     }
 }
 
-/// What stands behind a name in a longer one.
+/// Returns the layout in a long name `NAME-LAYOUT`.
 fn layout_of<'n>(long: &'n str, name: &str) -> Option<&'n str> {
     let (start, layout) = long.split_at_checked(name.len())?;
     let layout = layout.strip_prefix('-')?;

@@ -1,4 +1,4 @@
-//! What every scheme states about itself.
+//! The trait that every scheme implements.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::framework::{
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
-    /// Its name in reports, which is its folder's name.
+    /// Name in reports, equal to the name of its folder.
     fn name(&self) -> &'static str;
 
-    /// The quantization methods that configs name for models it reads.
+    /// Quantization methods that configs name for models it reads.
     fn methods(&self) -> &'static [Method];
 
-    /// Files beside the weights that it reads, other than the model's own config.
+    /// Config files that it reads, other than the model's own config.
     fn config_files(&self) -> &'static [ConfigFile] {
         &[]
     }
@@ -25,46 +25,44 @@ pub trait Scheme: Sync {
         &[]
     }
 
-    /// Formats of single layers that it decodes, as descriptions inside a file name them.
+    /// Layer formats that it decodes, as named in descriptions inside a file.
     fn layer_formats(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Which of its methods the configs imply when they name none, and by which sign.
+    /// Returns the method that the configs imply when they name none, and the sign that implies it.
     fn implied_method(&self, _configs: &Configs<'_>) -> Option<(Sign, &'static str)> {
         None
     }
 
-    /// Whether its variants are types of stored tensors, which no config gives another meaning.
+    /// Whether its variants are types of stored tensors, whose meaning no config changes.
     fn is_named_by_type(&self) -> bool {
         false
     }
 
-    /// Whether [`bid`](Self::bid) could say anything about a model of that summary. Saying yes is
-    /// always right; saying no keeps opening such models cheap.
+    /// Whether [`bid`](Self::bid) could claim anything in a model with that summary. `true` is
+    /// always correct; `false` keeps opening such models cheap.
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool;
 
-    /// Bids for what it understands.
+    /// Bids for the tensors it recognises.
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids);
 
-    /// Its encoders: the ways in which it stores numbers.
+    /// Encoders: the ways in which it stores numbers.
     fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
         Vec::new()
     }
 
-    /// Its quantizers: the ways in which it stores whole models.
+    /// Quantizers: the ways in which it stores whole models.
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         &[]
     }
 
-    /// Its layouts: the ways in which its tensors or blocks hold what other schemes have stored
-    /// already.
+    /// Layouts: the ways in which its tensors or blocks store the codes of other schemes.
     fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
         &[]
     }
 
-    /// What says beside the weights that they are stored this way, to be removed once they are
-    /// decoded.
+    /// Mentions of the scheme next to the weights, which are removed once the weights are decoded.
     fn traces(&self) -> Traces {
         SHARED
     }

@@ -1,5 +1,5 @@
 //! Settles the bids: every stored tensor becomes part of one weight, is plain, or is dropped.
-//! What no scheme asks for is plain only if nothing beside it says otherwise (`unclaimed`).
+//! Unclaimed tensors are plain only if nothing contradicts that (`unclaimed`).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,10 +9,10 @@ use crate::framework::unclaimed::{self, State};
 use crate::framework::{Bid, Bids, Entry, Evidence, Ledger, Registry, Scheme, TensorId, stale};
 use crate::text::escaped;
 
-/// How many of the claims on one tensor are named.
+/// Maximum number of claims on one tensor that a message lists.
 const MOST_CLAIMS: usize = 6;
 
-/// Who gets a stored tensor.
+/// The owner of a stored tensor.
 #[derive(Clone, Copy, PartialEq)]
 enum Owner {
     Nobody,
@@ -22,9 +22,9 @@ enum Owner {
 }
 
 impl Registry<'_> {
-    /// Lets every scheme bid and settles who gets what.
+    /// Lets every scheme bid, and settles the ownership of all stored tensors.
     ///
-    /// A tensor that two bids ask for is a finding, and neither gets it: both fall back to their
+    /// A tensor claimed by two bids is a finding, and neither bid gets it. Both fall back to their
     /// plain stored tensors, so the outcome does not depend on the order of the schemes.
     #[must_use]
     pub fn settle(self, evidence: &Evidence<'_>) -> Ledger {
@@ -89,28 +89,30 @@ fn settle_by_bids<'s>(
     ledger
 }
 
-/// Drops bids for weights with more elements than can be counted: only a damaged file or config
-/// states such shapes.
+/// Drops bids for weights whose element count overflows. Only a damaged file or config states such
+/// shapes.
 fn refuse_uncountable(bids: &mut Bids) {
     let Bids { weights, findings, .. } = bids;
     weights.retain(|bid| {
         let counted = element_count(&bid.shape).is_some();
         if !counted {
-            let message = format!("its shape would be {:?}, more than can be counted", bid.shape);
+            let message =
+                format!("its shape would be {:?}, which has too many elements to count", bid.shape);
             findings.push(Finding::of(&bid.name, "undecodable", message));
         }
         counted
     });
 }
 
-/// A finding for a config whose parts say different things: names do not tell whose weights are whose.
+/// Creates a finding for a config with different settings for its models: tensor names do not tell
+/// which settings apply.
 fn several_settings() -> Finding {
-    let message = "the models inside config.json have different settings of quantization, and \
-                   nothing says whose are whose; convert each model from a directory of its own";
+    let message = "the models in config.json have different quantization settings, and weights \
+                   cannot be assigned to them; convert each model from its own directory";
     Finding::general("bad-config", message.to_owned())
 }
 
-/// The bids that were made, and what has become of them so far.
+/// All bids and the outcome so far.
 struct Settlement<'e, 'a> {
     evidence: &'e Evidence<'a>,
     claims: Vec<Option<(&'static str, Bid)>>,
@@ -118,7 +120,7 @@ struct Settlement<'e, 'a> {
 }
 
 impl Settlement<'_, '_> {
-    /// Deals with tensors that no scheme asked for and that must not pass for plain numbers.
+    /// Handles unclaimed tensors that must not be read as plain numbers.
     fn bid_for_unclaimed(&mut self, says: Says) {
         let owners = self.first_owners();
         let state = |id| match owners[self.evidence.index(id)] {
@@ -141,7 +143,7 @@ impl Settlement<'_, '_> {
         findings.extend(more);
     }
 
-    /// Who claims each stored tensor; contested if two do.
+    /// Returns the claimant of each stored tensor; contested if there are two.
     fn first_owners(&self) -> Vec<Owner> {
         let mut owners = vec![Owner::Nobody; self.evidence.tensors().len()];
         let mut ask = |tensor: TensorId, owner| {
@@ -168,7 +170,7 @@ impl Settlement<'_, '_> {
             if bid.parts.iter().any(|part| owners[index(part.tensor)] == Owner::Contested) {
                 for part in &bid.parts {
                     let owner = &mut owners[index(part.tensor)];
-                    // What is contested stays so, for the other bids that ask for it.
+                    // Contested tensors stay contested for the other bids that claim them.
                     *owner = if *owner == Owner::Contested { *owner } else { Owner::Nobody };
                 }
                 *claim = None;
@@ -177,7 +179,7 @@ impl Settlement<'_, '_> {
         self.ledger.dropped.retain(|(id, _)| owners[index(*id)] == Owner::Dropped);
     }
 
-    /// Every contested tensor, and who claims it.
+    /// Returns every contested tensor with its claimants.
     fn claims_on_contested(&self, owners: &[Owner]) -> BTreeMap<TensorId, Vec<String>> {
         let mut all = BTreeMap::<TensorId, Vec<String>>::new();
         let mut ask = |tensor: TensorId, claim: &dyn Fn() -> String| {
@@ -208,7 +210,7 @@ fn contested_finding(info: &TensorInfo, claims: &[String]) -> Finding {
     Finding::of(
         &info.name,
         "contested",
-        format!("claimed more than once, so it stays as it is stored: {shown}{more}"),
+        format!("claimed more than once, so it is left as stored: {shown}{more}"),
     )
 }
 

@@ -1,10 +1,9 @@
-//! Configs that say that a model is quantized, where no scheme has found anything.
+//! Handles configs that declare quantization where no scheme has claimed anything.
 //!
-//! Either the tensors are packed in a way that this version does not know: counts of elements would
-//! silently be those of packed tensors, so that is a finding. Or the config is not about these
-//! tensors: it was left behind when an adapter was merged, it asks for quantizing on the fly, or it
-//! is that of the model which an adapter is for. Then all of them are plain numbers, and that is
-//! only worth a note.
+//! Either the tensors are packed in an unknown format. Their element counts would silently be those
+//! of packed tensors, so that is a finding. Or the config does not describe these tensors: it
+//! remains from before an adapter was merged, it asks for quantization on load, or it belongs to
+//! the base model of an adapter. Then all tensors are plain numbers, and a note is enough.
 
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
@@ -12,7 +11,7 @@ use crate::framework::unclaimed;
 use crate::framework::{Evidence, Ledger};
 use crate::text::shortened;
 
-/// Says which of the two it is, if the configs speak of quantized weights.
+/// Decides between the two cases, if the configs declare quantized weights.
 pub(crate) fn judge(evidence: &Evidence<'_>, ledger: &mut Ledger) {
     let says = |json: &serde_json::Value| json.as_object().is_some_and(|keys| !keys.is_empty());
     let Some((file, json)) = evidence.quantization().filter(|(_, json)| says(json)) else {
@@ -21,32 +20,32 @@ pub(crate) fn judge(evidence: &Evidence<'_>, ledger: &mut Ledger) {
     let named = json.get("quant_method").and_then(|method| method.as_str());
     let method = evidence.method().or(named).unwrap_or("unnamed");
     let shown = shortened(method, 40);
-    // Scales of whatever kind are a sign that something is quantized after all.
+    // Scales of any kind suggest that something is quantized after all.
     if ledger.findings.is_empty() && ledger.dropped.is_empty() && is_plain(evidence) {
         ledger.notes.push(format!(
-            "{file} says that the model is quantized (method {shown}), but all tensors are plain \
-             numbers, and taken as they are"
+            "{file} says that the model is quantized (method {shown}), but no tensor is; values \
+             are used unchanged"
         ));
         ledger.stale = Some(method.to_owned());
         return;
     }
     let message = format!(
-        "{file} says that the model is quantized (method {shown}), but this version knows no scheme \
-         for its tensors: they are listed and counted as they are stored"
+        "{file} says that the model is quantized (method {shown}), but no supported scheme matches \
+         its tensors; they are listed and counted as stored"
     );
     ledger.findings.push(Finding::general("unknown-scheme", message));
 }
 
-/// Whether nothing can be the packed form of something else. Of a method that is not known, that is
-/// certain only of tensors that are called weights and biases.
+/// Whether no tensor can be packed. For an unknown method, only tensors called weights and biases
+/// are certain.
 fn is_plain(evidence: &Evidence<'_>) -> bool {
     let is_known = evidence.method().and_then(|name| evidence.schemes().method(name)).is_some();
     (is_known || !evidence.summary().has_other_names())
         && evidence.tensors().iter().all(|(_, info)| is_number(info))
 }
 
-/// Whether a tensor is plain numbers: in a type of 16 bits or more, and not a scale of something. Of
-/// whole numbers, a single row may be positions or a count.
+/// Whether a tensor holds plain numbers: a type of 16 bits or more, and not a scale. A single row
+/// of integers may be positions or a count.
 fn is_number(info: &TensorInfo) -> bool {
     use DType::{BF16, Bool, F16, F32, F64, I64};
     let is_row = || info.shape.iter().filter(|&&side| side > 1).count() < 2;

@@ -1,7 +1,7 @@
-//! A summary of a model, from which each scheme tells whether it needs to look at the tensors.
+//! A summary of a model, by which each scheme decides whether to look at the tensors.
 //!
-//! Most models hold numbers in floating point, called weights and biases, and their configs
-//! do not mention quantization. Opening them takes half the time if no scheme looks any closer.
+//! Most models hold floating-point weights and biases, and their configs do not mention
+//! quantization. Opening them takes half the time if no scheme looks any closer.
 
 use std::cell::OnceCell;
 
@@ -10,20 +10,20 @@ use serde_json::Value as Json;
 use crate::dtype::{DType, StoredType};
 use crate::framework::{Evidence, Roster};
 
-/// What stands in the keys of configs and metadata that have to do with quantization.
+/// Substrings of config and metadata keys that concern quantization.
 const WORDS: [&str; 3] = ["quant", "compress", "qformat"];
 
-/// What the tensors of a model and the documents beside them have in common.
+/// A summary of a model's tensors, configs and metadata.
 pub struct Summary<'e, 'a> {
     evidence: &'e Evidence<'a>,
-    /// A bit for each element type that occurs.
+    /// One bit for each element type that occurs.
     types: u32,
     has_blocks: bool,
     configs_mention_quantization: OnceCell<bool>,
 }
 
 impl<'a> Evidence<'a> {
-    /// What a scheme needs to decide whether it may bid.
+    /// Summarises the evidence, for schemes to decide whether to bid.
     #[must_use]
     pub fn summary(&self) -> Summary<'_, 'a> {
         let (mut types, mut has_blocks) = (0, false);
@@ -39,7 +39,7 @@ impl<'a> Evidence<'a> {
 }
 
 impl Summary<'_, '_> {
-    /// What the schemes that there are state.
+    /// Returns the facts about all schemes.
     pub(crate) fn schemes(&self) -> &Roster {
         self.evidence.schemes()
     }
@@ -50,26 +50,26 @@ impl Summary<'_, '_> {
         types.iter().any(|&dtype| self.types & bit(dtype) != 0)
     }
 
-    /// Whether a tensor is made of blocks, or of something that is not known at all.
+    /// Whether a tensor has a block type or an unknown type.
     #[must_use]
     pub fn has_blocks(&self) -> bool {
         self.has_blocks
     }
 
-    /// Whether a name may end with one of these; false only if none does.
+    /// Whether a name may end in one of these suffixes; false only if none does.
     #[must_use]
     pub fn may_end_with(&self, suffixes: &[&str]) -> bool {
         suffixes.iter().any(|suffix| self.evidence.endings().may_end_with(suffix))
     }
 
-    /// Whether a tensor is called anything but a weight or a bias.
+    /// Whether a tensor has a name other than weight or bias.
     #[must_use]
     pub fn has_other_names(&self) -> bool {
         !self.evidence.endings().are_among(&["weight", "bias"])
     }
 
-    /// Whether a key of a config mentions quantization, at any depth, or a config is a file of its
-    /// own for that.
+    /// Whether a key of a config mentions quantization, at any depth, or a config file exists only
+    /// for that.
     #[must_use]
     pub fn configs_mention_quantization(&self) -> bool {
         *self.configs_mention_quantization.get_or_init(|| {

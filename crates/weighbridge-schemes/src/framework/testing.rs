@@ -1,4 +1,4 @@
-//! For tests: made-up models, and what a scheme says about them.
+//! Test helpers: made-up models, and the bids of a scheme for them.
 
 use std::sync::LazyLock;
 
@@ -14,12 +14,12 @@ use crate::framework::{Bids, Evidence, Scheme};
 /// A tensor by name, type and shape.
 pub(crate) type Stored<'a> = (&'a str, DType, &'a [u64]);
 
-/// Stored tensors that lie nowhere.
+/// Creates stored tensors without data.
 pub(crate) fn tensors(stored: &[Stored<'_>]) -> Vec<TensorInfo> {
     stored.iter().map(|&(name, dtype, shape)| tensor(name, dtype, shape)).collect()
 }
 
-/// One of them.
+/// Creates a stored tensor without data.
 pub(crate) fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
     TensorInfo {
         name: name.into(),
@@ -31,18 +31,18 @@ pub(crate) fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
     }
 }
 
-/// A `config.json`.
+/// Creates a `config.json`.
 pub(crate) fn config(json: Json) -> Config {
     Config { name: "config.json".into(), json }
 }
 
-/// A model of one file without metadata.
+/// Creates the evidence of a single-file model without metadata.
 pub(crate) fn evidence<'a>(tensors: &'a [TensorInfo], configs: &'a [Config]) -> Evidence<'a> {
     static METADATA: LazyLock<Metadata> = LazyLock::new(Metadata::default);
     Evidence::new(std::iter::once((tensors, &*METADATA)), configs, SCHEMES)
 }
 
-/// What a scheme says.
+/// Returns the bids of a scheme.
 pub(crate) fn bids(scheme: &dyn Scheme, evidence: &Evidence<'_>) -> Bids {
     let mut bids = Bids::default();
     scheme.bid(evidence, &mut bids);

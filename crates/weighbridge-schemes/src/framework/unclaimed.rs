@@ -1,9 +1,9 @@
-//! Tensors that no scheme asked for and that must not pass for plain numbers.
+//! Handles unclaimed tensors that must not be read as plain numbers.
 //!
-//! A scale beside integers or small floats means that these are codes. If no scheme bids for them,
-//! this version does not know the format, and copying the codes would be silently wrong: the weight
-//! is refused. A scale whose weight is missing, or was decoded without it, is a finding. Only what
-//! is left after all schemes have bid is looked at, so nothing is contested here.
+//! Integers or small floats with a scale are codes. If no scheme bids for them, the format is
+//! unknown, and copying the codes would be silently wrong, so the weight is rejected. A scale whose
+//! weight is missing, or was decoded without it, is a finding. Only tensors left after all schemes
+//! have bid are considered, so nothing is contested here.
 
 use std::collections::BTreeMap;
 
@@ -13,27 +13,26 @@ use crate::framework::activation_scales::{self, Says};
 use crate::framework::{Bid, Bids, Evidence, Part, Summary, TensorId};
 use crate::text::escaped;
 
-/// The name that such weights have in reports.
+/// Scheme name of such weights in reports.
 pub(crate) const NAME: &str = "unknown";
 
-/// What has become of a stored tensor so far.
+/// The state of a stored tensor after all schemes have bid.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum State {
-    /// No scheme asked for it.
+    /// Unclaimed.
     Free,
-    /// It is part of a weight that can be decoded.
+    /// Part of a weight that can be decoded.
     Decoded,
-    /// It is part of another weight, dropped or contested.
+    /// Part of another weight, dropped or contested.
     Settled,
 }
 
-/// Whether anything could be left: names that scales and their like have, or a config that speaks
-/// of quantization.
+/// Whether anything could be left: names typical of scales, or a config that mentions quantization.
 pub(crate) fn may_bid(summary: &Summary<'_, '_>) -> bool {
     summary.has_other_names() || summary.configs_mention_quantization()
 }
 
-/// Bids for what is left. `quantized` is whether anything in the model is.
+/// Bids for the remaining tensors. `quantized` is whether anything in the model is.
 pub(crate) fn bid(
     evidence: &Evidence<'_>,
     says: Says,
@@ -51,7 +50,7 @@ pub(crate) fn bid(
             continue;
         }
         let Some(scale) = Scale::of(&info.name) else { continue };
-        // A second tensor of one name is a finding already.
+        // A second tensor of the same name already has a finding.
         if evidence.find(&info.name).is_some_and(|(first, _)| first != id) {
             continue;
         }
@@ -83,12 +82,12 @@ pub(crate) fn is_scale_of_weight(name: &str) -> bool {
     Scale::of(name).is_some_and(|scale| scale.is_certain)
 }
 
-/// A name that a scale could have, taken apart.
+/// A possible scale name, split into its parts.
 #[derive(Debug, PartialEq)]
 struct Scale<'a> {
-    /// What comes before the ending.
+    /// Part of the name before the suffix.
     stem: &'a str,
-    /// Whether the stem is a module, whose weight has a name of its own.
+    /// Whether the stem is a module, whose weight has its own name.
     of_module: bool,
     /// Whether only the scale of a weight has such a name.
     is_certain: bool,
@@ -126,7 +125,7 @@ impl<'a> Scale<'a> {
         Some(Self { stem, of_module: false, is_certain: of_weight || is_lone, is_lone })
     }
 
-    /// The names that its weight could have.
+    /// Returns the names that its weight could have.
     fn weights(&self) -> impl Iterator<Item = String> {
         let stem = self.stem;
         let own = Some(stem.to_owned());
@@ -152,7 +151,7 @@ impl<'a> Scale<'a> {
     }
 }
 
-/// Whether the elements of a tensor can be codes: no parameter of a model is stored like that.
+/// Whether the elements of a tensor can be codes: no model parameter has such a type.
 fn is_codes(info: &TensorInfo) -> bool {
     use DType::{BF16, Bool, C32, C64, C128, F16, F32, F64, I64, U64};
     let dtype = info.stored.element();
@@ -164,7 +163,7 @@ fn is_codes(info: &TensorInfo) -> bool {
 fn orphan(info: &TensorInfo, scale: &Scale<'_>) -> Finding {
     let weight = scale.weights().next().unwrap_or_default();
     let message = format!(
-        "a scale without its weight: {} is in none of the files; a shard may be missing",
+        "a scale without its weight: {} is not in the model; a shard may be missing",
         escaped(&weight)
     );
     Finding::of(&info.name, "orphan", message)
@@ -172,8 +171,8 @@ fn orphan(info: &TensorInfo, scale: &Scale<'_>) -> Finding {
 
 fn beside_decoded(info: &TensorInfo, weight: &TensorInfo) -> Finding {
     let message = format!(
-        "a second scale of {}, which is decoded without it: nothing says whether and how to apply \
-         it, and applying it would change the values; leave this scale out if it does not apply",
+        "a second scale of {}, which is decoded without it: how to apply it is unknown; exclude \
+         this scale if it does not apply",
         escaped(&weight.name)
     );
     Finding::of(&info.name, "orphan", message)
@@ -181,8 +180,8 @@ fn beside_decoded(info: &TensorInfo, weight: &TensorInfo) -> Finding {
 
 fn beside_numbers(info: &TensorInfo, weight: &TensorInfo) -> Finding {
     let message = format!(
-        "a scale of {}, which is {} and needs none: nothing says whether it was applied already; \
-         leave the scale out if it was",
+        "a scale of {}, which is {} and needs none: it may already be applied; exclude the scale \
+         if so",
         escaped(&weight.name),
         weight.stored.name(),
     );
@@ -193,9 +192,9 @@ fn refuse(evidence: &Evidence<'_>, weight: TensorId, scales: &[TensorId], bids: 
     let info = |id| evidence.tensors()[evidence.index(id)].1;
     let (codes, scale) = (info(weight), info(scales[0]));
     let reason = format!(
-        "it is {} {:?} with a scale beside it ({}, {} {:?}), so that it holds codes, but no scheme \
-         of this version has such names and types; put the model's config.json beside the file if \
-         it is missing, or fetch the model in another format",
+        "it is {} {:?} with a scale ({}, {} {:?}), so it holds codes, but no supported scheme uses \
+         these names and dtypes; add the model's config.json if it is missing, or fetch the model \
+         in another format",
         codes.stored.name(),
         codes.shape,
         escaped(&scale.name),

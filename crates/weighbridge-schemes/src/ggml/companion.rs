@@ -43,8 +43,7 @@ pub(super) fn with_scale(
     };
     if let Some((id, _)) = evidence.find(&format!("{prefix}.input_scale")) {
         let name = escaped(&weight.name);
-        bids.dropped
-            .push((id, format!("a scale for the activations that {name} is multiplied with")));
+        bids.dropped.push((id, format!("activation scale of {name}, not part of the weights")));
     }
     let Some((id, scale)) = evidence.find(&format!("{prefix}.scale")) else { return recipe };
     parts.push(Part { role: "scale", tensor: id });
@@ -79,7 +78,7 @@ fn one_per_row(weight: &TensorInfo, scale: &TensorInfo) -> Result<bool, String> 
         None => "one number".to_owned(),
     };
     Err(format!(
-        "its scale {} is {} {:?}, but must be F32 with {wanted}; without it every value would be \
+        "its scale {} is {} {:?}, expected F32 with {wanted}; without it, every value would be \
          wrong",
         escaped(&scale.name),
         escaped(scale.stored.name()),
@@ -98,9 +97,10 @@ impl Scaled {
     /// The scales that some elements need.
     fn scales(&self, elements: &Range<u64>) -> Range<u64> {
         let columns = self.blocks.columns.max(1);
-        match self.one_per_row {
-            true => elements.start / columns..elements.end.div_ceil(columns),
-            false => 0..1,
+        if self.one_per_row {
+            elements.start / columns..elements.end.div_ceil(columns)
+        } else {
+            0..1
         }
     }
 
@@ -149,7 +149,7 @@ impl InBlocks for Scaled {
         Portion { staged, elements }: &Portion<'s>,
     ) -> Result<impl Iterator<Item = BlockStretch<'s>>> {
         let [blocks, scales] = staged else {
-            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
+            return Err(Error::usage("expected blocks and their scale"));
         };
         let (bytes, scales) = (blocks.bytes(), scales.bytes().as_chunks().0);
         let place = |element| self.blocks.slab(element..element).offset;
@@ -281,7 +281,7 @@ mod tests {
         let (bid, bids) =
             bids(weight("NVFP4", &[4, 64]), tensor("a.input_scale", DType::F32, &[1]));
         assert_eq!((bid.parts.len(), bids.dropped.len()), (1, 1));
-        assert!(bids.dropped[0].1.contains("activations"));
+        assert!(bids.dropped[0].1.contains("activation scale"));
     }
 
     /// Experts have a scale each; a stretch may begin and end in the middle of any.

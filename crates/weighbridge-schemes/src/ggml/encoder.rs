@@ -67,7 +67,9 @@ impl Encoder for BlockEncoder {
         let (elements, bytes) = (u64::from(self.block.elements), u64::from(self.block.bytes));
         let columns = shape.last().copied().unwrap_or(1);
         if columns == 0 || columns % elements != 0 {
-            return Err(format!("its rows of {columns} are no whole blocks of {elements}"));
+            return Err(format!(
+                "row length {columns} is not a multiple of the block size ({elements})"
+            ));
         }
         let rows = shape[..shape.len() - 1].iter().product::<u64>();
         let row = columns / elements * bytes;
@@ -100,8 +102,8 @@ struct BlockRowsEncoder {
 
 impl WeightEncoder for BlockRowsEncoder {
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
-        let [out] = out else { return Err(Error::usage("blocks are one tensor")) };
-        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        let [out] = out else { return Err(Error::usage("expected one tensor of blocks")) };
+        let too_large = |_| Error::limit("a row is too large for this machine's address space");
         let columns = usize::try_from(self.columns).map_err(too_large)?;
         let importance = self.of.importance.as_ref().map(|of| of.values()).transpose()?;
         let (mut at, mut values, mut out) = (elements.start, values, &mut **out);
@@ -141,7 +143,7 @@ impl BlockRowsEncoder {
         let start = if all.len() == columns { 0 } else { matrix.saturating_mul(columns) };
         let end = start.saturating_add(columns);
         all.get(start..end).ok_or_else(|| {
-            Error::usage(format!("there is importance for {} columns only", all.len()))
+            Error::usage(format!("the importance matrix covers only {} columns", all.len()))
         })
     }
 }

@@ -243,12 +243,14 @@ fn exponent_of(most: f32) -> u8 {
     let (bits, is_normal) = (most.to_bits(), most.is_normal());
     // Its logarithm is rounded to single precision, which gives a whole number too early.
     let below_power = bits & 0x007f_ff00 == 0x007f_ff00;
-    let floor = match is_normal && !below_power {
-        true => (bits >> 23).cast_signed() - 127,
-        false if most == 0.0 => return 0,
-        false if most == f32::INFINITY => return 0,
-        #[allow(clippy::cast_possible_truncation)] // That is what is meant; it is small.
-        false => (f64::from(most).log2() as f32).floor() as i32,
+    let floor = if is_normal && !below_power {
+        (bits >> 23).cast_signed() - 127
+    } else if most == 0.0 || most == f32::INFINITY {
+        return 0;
+    } else {
+        #[allow(clippy::cast_possible_truncation)] // The rounding is intended; the value is small.
+        let floor = (f64::from(most).log2() as f32).floor() as i32;
+        floor
     };
     (floor + 125).to_le_bytes()[0]
 }

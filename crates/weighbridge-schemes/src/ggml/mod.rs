@@ -162,9 +162,10 @@ fn maker(evidence: &Evidence<'_>) -> Maker {
         let mut keys = evidence.metadata().iter().flat_map(|metadata| metadata.iter());
         keys.any(|(key, _)| key.starts_with(start))
     };
-    match has("general.") {
-        true => Maker::Ggml { by_importance: has("quantize.imatrix.") },
-        false => Maker::Apr,
+    if has("general.") {
+        Maker::Ggml { by_importance: has("quantize.imatrix.") }
+    } else {
+        Maker::Apr
     }
 }
 
@@ -177,7 +178,7 @@ fn recipe(
     match (standing(block.standing), kernel_of(block)) {
         (Some(reason), _) => Err(reason),
         (None, Some(kernel)) => Ok(Arc::new(BlockRows { block, kernel, columns, maker })),
-        (None, None) => Err("is not decoded by this version"),
+        (None, None) => Err("is not supported"),
     }
 }
 
@@ -206,11 +207,11 @@ impl Recipe for BlockRows {
 fn standing(standing: Standing) -> Option<&'static str> {
     match standing {
         Standing::Removed => {
-            Some("was removed from ggml and is not decoded; fetch the model as Q4_0")
+            Some("was removed from ggml and is not supported; fetch the model as Q4_0")
         }
         Standing::IkLlama => Some(
-            "is written by ik_llama.cpp only and is not decoded; its own tools can convert it \
-             to one of ggml's types",
+            "is specific to ik_llama.cpp and not supported; convert it to a ggml type with \
+             ik_llama.cpp's tools",
         ),
         Standing::Current | Standing::Apr => None,
     }
@@ -222,11 +223,11 @@ fn fork(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "I2_S" => Some((
             "I2_S",
-            "is written by BitNet's fork only and is not decoded; fetch the original model",
+            "is specific to BitNet's fork and not supported; fetch the original model",
         )),
         "MXFP4" => Some((
             "MXFP4-ollama",
-            "of early Ollama files is not decoded; fetch a newer file of the model",
+            "of early Ollama files is not supported; fetch a newer file of the model",
         )),
         _ => None,
     }

@@ -47,7 +47,8 @@ impl Encoder for ScaledFp4Encoder {
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let prefix = name.strip_suffix(".weight");
-        let prefix = prefix.ok_or("its name does not end in .weight, so its scale has none")?;
+        let prefix =
+            prefix.ok_or("its name does not end in `.weight`, so its scale cannot be named")?;
         let mut outputs = self.blocks.outputs(name, shape)?;
         let count = matrices(shape);
         count.checked_mul(4).ok_or("it has too many matrices")?;
@@ -116,7 +117,7 @@ impl WeightEncoder for ScaledFp4Weight {
 
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let [blocks, scales] = out else {
-            return Err(Error::usage("blocks with a scale are two tensors"));
+            return Err(Error::usage("expected two tensors: blocks and a scale"));
         };
         for (matrix, scale) in scales.as_chunks_mut::<4>().0.iter_mut().enumerate() {
             *scale = self.scale(matrix).to_le_bytes();

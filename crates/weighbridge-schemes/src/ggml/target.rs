@@ -52,14 +52,16 @@ impl<const GROUPS: usize, const BYTES: usize> Blocks<GROUPS, BYTES> {
         let CodedWeight { form, shape, .. } = *weight;
         let is_own = matches!(form.numbers, CodeNumbers::Floats { .. })
             && (form.scale, form.group) == (self.scale, 2 * BYTES as u64);
-        let block = Block::from_id(self.block).filter(|_| is_own).ok_or("it has other codes")?;
+        let block = Block::from_id(self.block)
+            .filter(|_| is_own)
+            .ok_or("its codes do not fit this block type")?;
         let columns = shape.last().copied().unwrap_or(1);
         let bytes = block.bytes_for(shape.iter().rev().skip(1).product(), columns);
         let tensor = EncodedTensor {
             name: weight.name.to_owned(),
             stored: StoredType::Block(block),
             shape: shape.into(),
-            bytes: bytes.ok_or("its rows are no whole blocks")?,
+            bytes: bytes.ok_or("row length is not a multiple of the block size")?,
             groups: Groups::Of { elements: block.elements.into(), bytes: block.bytes.into() },
         };
         Ok(PackedWeight { form, tensors: vec![tensor], packer: Arc::new(self) })
@@ -95,7 +97,7 @@ impl<const GROUPS: usize, const BYTES: usize> Packer for Blocks<GROUPS, BYTES> {
             None => Ok(()),
             Some(at) => {
                 let number = panel.factors_of.across.start + at as u64;
-                let message = format!("scale {number} of it is negative or not a number");
+                let message = format!("scale {number} is negative or NaN");
                 Err(Error::malformed(message))
             }
         }
@@ -148,9 +150,9 @@ mod tests {
         let told = |packer: &dyn Packer, scales: &[u8], bytes| {
             packed(packer, &[0; 32], scales, bytes).unwrap_err().message().to_owned()
         };
-        assert!(told(&MXFP4, &[254, 255], 34).starts_with("scale 9 of it"));
+        assert!(told(&MXFP4, &[254, 255], 34).starts_with("scale 9 is"));
         for scale in [127, 128, 200, 255] {
-            assert!(told(&NVFP4, &[1, 1, 1, scale], 36).starts_with("scale 11 of it"));
+            assert!(told(&NVFP4, &[1, 1, 1, scale], 36).starts_with("scale 11 is"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From names, shapes and configs to a GPTQ layout, or to a finding.
+//! Derives a GPTQ layout or a finding from names, shapes and configs.
 
 use crate::arithmetic::columns::config::{Packed, ROTATED, Settings};
 use crate::arithmetic::columns::{self, Companions, Sides, Zeros};
@@ -8,7 +8,7 @@ use crate::framework::parts::parts_of;
 use crate::framework::{Bids, Evidence, StoredTensor};
 use crate::text::shortened;
 
-/// The widths that are decoded.
+/// Supported widths.
 const WIDTHS: [u32; 4] = [2, 3, 4, 8];
 
 fn variant(sides: &Sides) -> String {
@@ -17,7 +17,7 @@ fn variant(sides: &Sides) -> String {
     format!("{bits}bit-{}{zeros}", sides.grouping())
 }
 
-/// Bids for `prefix.qweight` and its companions, unless the shapes say that outputs are packed.
+/// Bids for `prefix.qweight` and its companions, unless the shapes show packed outputs.
 pub(super) fn bid_for(
     prefix: &str,
     (id, qweight): StoredTensor<'_>,
@@ -26,7 +26,7 @@ pub(super) fn bid_for(
     bids: &mut Bids,
 ) {
     let beside = Companions::of(prefix, evidence);
-    // Another kernel's order, under names of its own.
+    // Another kernel's order, under its own names.
     if evidence.find(&format!("{prefix}.wscales")).is_some() {
         return;
     }
@@ -58,8 +58,8 @@ pub(super) fn bid_for(
     columns::bid_or_refuse((prefix, qweight), parts, decided, bids);
 }
 
-/// Whether words hold eight outputs each, not inputs: eight times the packed columns are the
-/// scales' columns.
+/// Whether words hold eight outputs each instead of inputs: the scales have eight times the packed
+/// columns.
 fn packs_outputs(qweight: &TensorInfo, beside: &Companions<'_>) -> bool {
     let (Some(&packed), Some((_, scales))) = (qweight.shape.get(1), beside.scales) else {
         return false;
@@ -67,16 +67,15 @@ fn packs_outputs(qweight: &TensorInfo, beside: &Companions<'_>) -> bool {
     beside.groups.is_none() && scales.shape.get(1) == packed.checked_mul(8).as_ref()
 }
 
-const OUTPUTS: &str = "the config says GPTQ, but its shapes are those of eight outputs in each \
-                       word, which is the layout of another method; put the config that belongs to \
-                       this model beside it";
-const NO_CONFIG: &str = "no quantization config lies beside it, so the meaning of its zero points \
-                         is unknown: they may be stored minus one, as in most files, or as \
-                         they are (v2); the wrong choice shifts every value by one step";
-const OPEN_CONFIG: &str = "the config does not say how many bits its codes have and in which \
-                           groups, or only by a pattern that this version cannot read";
+const OUTPUTS: &str = "the config says GPTQ, but the shapes pack eight outputs per word, which is \
+                       another method's layout; use the config of this model";
+const NO_CONFIG: &str = "no quantization config found, so its zero points are ambiguous: stored \
+                         minus one, as in most files, or unchanged (v2); the wrong choice shifts \
+                         every value by one step";
+const OPEN_CONFIG: &str = "the config does not state its bits and group size, or only with an \
+                           unsupported pattern";
 
-/// The only reading, or the one that the user chose.
+/// Returns the only reading, or the one that the user chose.
 fn one_of<'e>(
     readings: Vec<Sides>,
     why: &str,
@@ -95,18 +94,17 @@ fn one_of<'e>(
     let shown: Vec<String> =
         readings.iter().map(|sides| format!("gptq/{}", variant(sides))).collect();
     let not_it = choice.map_or_else(String::new, |choice| {
-        format!("; '{}', which was given for it, is not one of them", shortened(choice, 40))
+        format!("; '{}' was given, but is not one of them", shortened(choice, 40))
     });
-    let config = match why {
+    let advice = match why {
         ROTATED => "",
-        _ => "put config.json or quantize_config.json beside the file, or ",
+        _ => "; add config.json or quantize_config.json, or set its scheme",
     };
-    let reason =
-        format!("{why}. It may be {}; {config}state which one it is{not_it}", shown.join(" or "));
+    let reason = format!("{why}; choices: {}{advice}{not_it}", shown.join(" or "));
     Err(("ambiguous", reason))
 }
 
-/// What the config and the shapes say together: one reading, unless the config leaves it open.
+/// Returns the readings that config and shapes allow: one, unless the config leaves it open.
 fn configured(
     prefix: &str,
     qweight: &TensorInfo,
@@ -117,13 +115,12 @@ fn configured(
         Ok(less_one) => *less_one,
         Err(name) if name == "marlin" => {
             return Err(
-                "its checkpoint format is marlin, whose codes are shuffled for one kernel; \
-                        this version cannot decode it"
+                "checkpoint format marlin is not supported: its codes are shuffled for a GPU kernel"
                     .to_owned(),
             );
         }
         Err(name) => {
-            return Err(format!("checkpoint format `{name}` cannot be decoded by this version"));
+            return Err(format!("checkpoint format `{name}` is not supported"));
         }
     };
     let possible = config.of_module(prefix)?;
@@ -131,8 +128,8 @@ fn configured(
     readings(qweight, beside, &possible)
 }
 
-/// Every reading that the shapes allow, of the possible bits, group sizes and zero points; if there
-/// is none, why the first does not fit.
+/// Returns every reading that the shapes allow, for the possible bits, group sizes and zero points;
+/// if there is none, why the first does not fit.
 fn readings(
     qweight: &TensorInfo,
     beside: &Companions<'_>,
@@ -166,11 +163,11 @@ fn readings(
 }
 
 fn unknown_width(bits: u64) -> String {
-    let planar = if (5..8).contains(&bits) { ", whose bits lie in planes," } else { "" };
-    format!("{bits}-bit GPTQ{planar} cannot be decoded by this version")
+    let planar = if (5..8).contains(&bits) { " (bit planes)" } else { "" };
+    format!("{bits}-bit GPTQ{planar} is not supported")
 }
 
-/// What the shapes say for codes of `bits` bits.
+/// Returns the dimensions for codes of `bits` bits.
 fn sides_of(
     qweight: &TensorInfo,
     beside: &Companions<'_>,
@@ -181,13 +178,13 @@ fn sides_of(
     let (_, scales) = beside.scales.ok_or("its `scales` are missing")?;
     let (_, zeros) = beside.zeros.ok_or("its `qzeros` are missing")?;
     let &[words, outputs] = &qweight.shape[..] else {
-        return Err(format!("qweight has shape {:?}, two dimensions are expected", qweight.shape));
+        return Err(format!("qweight has shape {:?}, expected two dimensions", qweight.shape));
     };
     let &[groups, scale_columns] = &scales.shape[..] else {
-        return Err(format!("scales have shape {:?}, two dimensions are expected", scales.shape));
+        return Err(format!("scales have shape {:?}, expected two dimensions", scales.shape));
     };
     if scale_columns != outputs {
-        return Err(format!("scales have {scale_columns} columns, qweight has {outputs}"));
+        return Err(format!("scales have {scale_columns} columns, but qweight has {outputs}"));
     }
     let scale_type = columns::scale_type(scales)?;
     let inputs = inputs_of(words, beside, bits)?;
@@ -214,7 +211,7 @@ fn sides_of(
     Ok(Sides { inputs, outputs, groups, group_size, scale_type, zeros })
 }
 
-/// The inputs that `words` words hold: as many as fit, unless `g_idx` has fewer.
+/// Returns the inputs in `words` words: as many as fit, unless `g_idx` has fewer.
 fn inputs_of(words: u64, beside: &Companions<'_>, bits: u32) -> Result<u64, String> {
     let bits = u64::from(bits);
     let capacity = words.checked_mul(32).ok_or("qweight is too large")? / bits;
@@ -222,8 +219,8 @@ fn inputs_of(words: u64, beside: &Companions<'_>, bits: u32) -> Result<u64, Stri
         return match words * 32 % bits {
             0 => Ok(capacity),
             _ => Err(format!(
-                "codes of {bits} bits do not fill its {words} words, and there is no `g_idx` that \
-                 tells how many there are"
+                "codes of {bits} bits do not fill its {words} words, and there is no `g_idx` to \
+                 tell their number"
             )),
         };
     };

@@ -26,7 +26,7 @@ mod layout;
 mod settings;
 mod target;
 
-/// The scheme.
+/// The GPTQ scheme.
 pub struct Gptq;
 
 impl Scheme for Gptq {

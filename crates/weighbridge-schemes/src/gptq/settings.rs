@@ -1,4 +1,4 @@
-//! Which of GPTQ's layouts the configs name.
+//! GPTQ's layout as named in the configs.
 //!
 //! ```text
 //! checkpoint_format   gptq (zero points less one), gptq_v2, ..; older: format
@@ -11,17 +11,17 @@ use serde_json::Value as Json;
 use crate::arithmetic::columns::config::{Settings, Writer, text};
 use crate::framework::{Evidence, Method};
 
-/// The method.
+/// GPTQ's quantization method.
 pub(super) const METHOD: Method = Method::named("gptq");
 
-/// Whether zero points are stored less one, in columns of words; the name of another layout.
+/// Whether zero points are stored minus one, in columns of words; or the name of another layout.
 pub(super) type Layout = Result<bool, String>;
 
 const LESS_ONE: Layout = Ok(true);
 const AS_THEY_ARE: Layout = Ok(false);
 
-/// What the configs say; `Ok(None)` if nothing at all, `Err` if they name another method.
-/// Settings of 2023 name no method.
+/// Reads the settings; `Ok(None)` if there are none, `Err` if they name another method. Settings of
+/// 2023 name no method.
 pub(super) fn of<'a>(evidence: &Evidence<'a>) -> Result<Option<Settings<'a, bool>>, ()> {
     Settings::of(evidence, &METHOD, true, layout_of)
 }
@@ -31,7 +31,7 @@ fn layout_of(settings: &Json, writer: Writer) -> Option<Layout> {
         Writer::Own => own(settings),
         Writer::AutoRound(label) => auto_round(&label)?,
     };
-    // Words of other widths than 32 bits exist as a setting, but not in published models.
+    // A setting allows words of other widths than 32 bits, but no published model uses it.
     match text(settings, "pack_dtype") {
         Some(words) if words != "int32" => Some(Err(format!("words of {words}"))),
         _ => Some(layout),
@@ -50,7 +50,7 @@ fn own(settings: &Json) -> Layout {
     }
 }
 
-/// AutoRound's labels; `None` for those of other schemes.
+/// Returns the layout of AutoRound's labels; `None` for those of other schemes.
 fn auto_round(label: &str) -> Option<Layout> {
     match label {
         "auto" | "auto_round:auto_gptq" | "auto_round:gptq" => Some(LESS_ONE),

@@ -1,15 +1,15 @@
-//! Codes of other schemes in the layout of GPTQ.
+//! Stores codes of other schemes in GPTQ's layout.
 //!
-//! Zero points are stored less one, as most readers expect; where one of them is 0, as they are
-//! (`gptq_v2`), since readers do not agree on what borrowing does to its neighbours. Groups are in
-//! their order, and `g_idx` says so. Linear layers that are not quantized are named under `dynamic`.
+//! Zero points are stored minus one, as most readers expect. If one of them is 0, they are stored
+//! unchanged (`gptq_v2`), since readers disagree on how borrowing affects its neighbours. Groups
+//! are in order, and `g_idx` says so. Unquantized linear layers are listed under `dynamic`.
 
 use serde_json::{Map, Value as Json, json};
 
 use crate::arithmetic::columns::{Alike, ColumnPacker, WordLayout, Zeros};
 use crate::framework::{LaidOut, TargetLayout, ToLayOut, Unfit};
 
-/// The layout.
+/// GPTQ's layout.
 pub(super) struct GptqLayout;
 
 impl TargetLayout for GptqLayout {

@@ -43,8 +43,8 @@ fn companions_that_do_not_fit_are_findings() {
     assert!(finding(2, None).contains("`scales` are missing"));
     assert!(finding(1, Some((I32, &[4, 16]))).contains("expected I32 [4, 8] for 4 bits"));
     assert!(finding(1, Some((F16, &[4, 8]))).contains("qzeros are F16"));
-    assert!(finding(2, Some((I32, &[4, 64]))).contains("a float type is expected"));
-    assert!(finding(2, Some((F16, &[4, 32]))).contains("32 columns, qweight has 64"));
+    assert!(finding(2, Some((I32, &[4, 64]))).contains("expected a float type"));
+    assert!(finding(2, Some((F16, &[4, 32]))).contains("32 columns, but qweight has 64"));
     assert!(finding(3, Some((I32, &[384]))).contains("expected I32 [128] for 4 bits"));
     assert!(finding(0, Some((I32, &[1, 16, 64]))).contains("two dimensions"));
 }
@@ -59,9 +59,9 @@ fn a_config_that_contradicts_the_tensors_is_a_finding() {
         findings.concat()
     };
     assert!(with("bits", json!(8)).contains("for 8 bits"));
-    assert!(with("group_size", json!(64)).contains("gives 2 groups of 128 inputs"));
+    assert!(with("group_size", json!(64)).contains("gives 2 groups for 128 inputs"));
     assert!(with("group_size", json!(-1)).contains("gives 1 groups"));
-    assert!(with("bits", json!(5)).contains("5-bit GPTQ, whose bits lie in planes"));
+    assert!(with("bits", json!(5)).contains("5-bit GPTQ (bit planes)"));
     assert!(with("checkpoint_format", json!("marlin")).contains("marlin"));
     assert!(with("checkpoint_format", json!("bitblas")).contains("`bitblas`"));
     assert!(with("pack_dtype", json!("int16")).contains("words of int16"));
@@ -87,7 +87,7 @@ fn without_a_config_the_readings_are_named() {
     let (variants, findings) = stated("gptq/8bit-g32");
     assert_eq!(variants, ["undecided"]);
     assert!(
-        findings[0].contains("'gptq/8bit-g32', which was given for it, is not one of them"),
+        findings[0].contains("'gptq/8bit-g32' was given, but is not one of them"),
         "{findings:?}"
     );
 }
@@ -125,7 +125,7 @@ fn shapes_fill_in_for_the_config() {
         [("p.qweight", I32, &[2, 32]), ("p.qzeros", I32, &[1, 3]), ("p.scales", F16, &[1, 32])];
     let config = json!({"quant_method": "gptq", "bits": 3, "group_size": -1});
     let (_, findings) = outcome(&Gptq, &three, Some(config));
-    assert!(findings[0].contains("no `g_idx` that tells"), "{findings:?}");
+    assert!(findings[0].contains("no `g_idx` to tell their number"), "{findings:?}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn what_others_own_is_left_to_them() {
         [("p.qweight", I32, &[128, 8]), ("p.qzeros", I32, &[4, 8]), ("p.scales", F16, &[4, 64])];
     assert_eq!(outcome(&Gptq, &awq, None).0.len(), 0);
     let (_, findings) = outcome(&Gptq, &awq, Some(config()));
-    assert!(findings[0].contains("shapes are those of eight outputs"), "{findings:?}");
+    assert!(findings[0].contains("the shapes pack eight outputs"), "{findings:?}");
 }
 
 #[test]

@@ -1,30 +1,30 @@
-//! What configs, metadata and small descriptive tensors add to the names.
+//! Details from configs, metadata and small descriptive tensors.
 
 use super::Group;
 use crate::dtype::DType;
 use crate::framework::conventions::comfy;
 use crate::framework::{ConfigFile, Evidence, Holds};
 
-/// What HQQ keeps beside the packed integers, and SINQ after it.
+/// Companions of the packed integers in HQQ and, after it, SINQ.
 pub(super) const HQQ_PARTS: &str = ".scale .zero .scale2 .zero_scale .nbits .group_size .shape .axis \
                                     .packing .unpack_view_dtype .view_as_float .quant_scale \
                                     .quant_zero .compute_dtype .offload_meta .encoded_state_dict \
                                     .stores_quant_config .channel_wise .optimize .round_zero .meta \
                                     .meta.scale .meta.zero .meta.scale2";
 
-/// The settings of a model of diffusers.
+/// Settings of a diffusers model.
 const DIFFUSERS: &str = "quantization_config.json";
 
-/// What optimum-quanto says about each module.
+/// optimum-quanto's description of each module.
 const QUANTO: &str = "quanto_qmap.json";
 
-/// The files that are read here.
+/// Config files that are read here.
 pub(super) const FILES: [ConfigFile; 2] = [
     ConfigFile { name: DIFFUSERS, holds: Holds::Other },
     ConfigFile { name: QUANTO, holds: Holds::Other },
 ];
 
-/// The method that a config names, that of diffusers included.
+/// Returns the method that a config names, including that of diffusers.
 pub(super) fn method(evidence: &Evidence<'_>) -> Option<String> {
     let own = || {
         let method = evidence.configs().file(DIFFUSERS)?.get("quant_method")?;
@@ -33,13 +33,13 @@ pub(super) fn method(evidence: &Evidence<'_>) -> Option<String> {
     evidence.method().map(str::to_owned).or_else(own)
 }
 
-/// Bits of a trellis: words of 16 bits for 256 numbers.
+/// Returns the bits of a trellis: 16-bit words for 256 numbers.
 pub(super) fn exl3(group: &Group<'_, '_>) -> Option<String> {
     let words = group.anchor.1.shape.get(2)?;
     (words % 16 == 0).then(|| format!("{}bit", words / 16))
 }
 
-/// Codebooks and the bits of an index into them.
+/// Returns the number of codebooks, and the bits of an index into them.
 pub(super) fn aqlm(group: &Group<'_, '_>) -> Option<String> {
     let codebook = &group.companion(".codebooks")?.shape;
     let &[count, entries, ..] = &codebook[..] else { return None };
@@ -47,13 +47,13 @@ pub(super) fn aqlm(group: &Group<'_, '_>) -> Option<String> {
     is_power.then(|| format!("{count}x{}", entries.trailing_zeros()))
 }
 
-/// The bits that a tensor of its own spells out.
+/// Returns the bits that a separate tensor states.
 pub(super) fn hqq(group: &Group<'_, '_>) -> Option<String> {
     let bits = *whole_numbers(group, ".nbits")?.first()?;
     Some(format!("{bits}bit"))
 }
 
-/// The numbers of a small companion, none of them negative.
+/// Returns the numbers of a small companion, none of them negative.
 pub(super) fn whole_numbers(group: &Group<'_, '_>, suffix: &str) -> Option<Vec<u64>> {
     let (_, id, info) = group.companions.iter().find(|companion| companion.0 == suffix)?;
     let bytes = group.evidence.bytes(*id).ok()?;
@@ -73,13 +73,13 @@ pub(super) fn whole_numbers(group: &Group<'_, '_>, suffix: &str) -> Option<Vec<u
     bytes.chunks_exact(width).map(|chunk| u64::try_from(number(chunk)?).ok()).collect()
 }
 
-/// The type that `quanto_qmap.json` gives the module.
+/// Returns the module's type in `quanto_qmap.json`.
 pub(super) fn quanto(group: &Group<'_, '_>) -> Option<String> {
     let map = group.evidence.configs().file(QUANTO)?;
     Some(map.get(group.module)?.get("weights")?.as_str()?.to_owned())
 }
 
-/// The class that the file's metadata gives the tensor.
+/// Returns the tensor's class in the file's metadata.
 pub(super) fn torchao_type(group: &Group<'_, '_>) -> Option<String> {
     let key = format!("{}.weight", group.module);
     let text = group.evidence.metadata().iter().find_map(|all| all.get(&key))?.as_str()?;
@@ -87,14 +87,14 @@ pub(super) fn torchao_type(group: &Group<'_, '_>) -> Option<String> {
     Some(json.get("_type")?.as_str()?.to_owned())
 }
 
-/// The type of SDNQ's numbers.
+/// Returns the type of SDNQ's numbers.
 pub(super) fn sdnq(group: &Group<'_, '_>) -> Option<String> {
     let own = group.evidence.configs().file(DIFFUSERS);
     let json = own.or_else(|| group.evidence.quantization().map(|(_, json)| json))?;
     Some(json.get("weights_dtype")?.as_str()?.to_owned())
 }
 
-/// The bits of that type: the first number in `uint4`, `int5`, `float6_e3m2fn`.
+/// Returns the bits of that type: the first number in `uint4`, `int5`, `float6_e3m2fn`.
 pub(super) fn sdnq_bits(group: &Group<'_, '_>) -> Option<u64> {
     let name = sdnq(group)?;
     let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
@@ -102,7 +102,7 @@ pub(super) fn sdnq_bits(group: &Group<'_, '_>) -> Option<u64> {
     digits[..end].parse().ok().filter(|bits| (1..=16).contains(bits))
 }
 
-/// The format of ComfyUI's description, where that format is not decoded.
+/// Returns the format of ComfyUI's description, if it is not decoded.
 pub(super) fn comfy(group: &Group<'_, '_>) -> Option<String> {
     let (_, description) = comfy::description(group.evidence, group.module)?;
     let description = description.ok()?;

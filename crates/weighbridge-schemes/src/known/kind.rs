@@ -1,43 +1,43 @@
-//! What is known about a scheme that is recognised and not decoded.
+//! The facts by which an unsupported scheme is recognised.
 
 use super::Group;
 use crate::catalog::Shape;
 use crate::dtype::DType;
 use crate::framework::Roster;
 
-/// Something that follows from the tensors of a weight.
+/// A fact derived from the tensors of a weight.
 type Of<T> = fn(&Group<'_, '_>) -> T;
 
-/// What is known of a scheme.
+/// Facts about an unsupported scheme.
 pub(super) struct Kind {
-    /// Its name in the variant.
+    /// Name in the variant.
     pub(super) name: &'static str,
-    /// Its name in messages.
+    /// Name in messages.
     pub(super) title: &'static str,
-    /// The suffix of the tensor that a weight is found by.
+    /// Suffix of the tensor by which a weight is found.
     pub(super) anchor: &'static str,
-    /// The types that tensor may have; any, if there are none.
+    /// Types that this tensor may have; any if empty.
     pub(super) types: &'static [DType],
-    /// Suffixes of the companions it must have.
+    /// Suffixes of required companions.
     pub(super) needs: &'static [&'static str],
-    /// Suffixes of those it may have, with blanks between them.
+    /// Suffixes of optional companions, separated by spaces.
     pub(super) takes: &'static str,
-    /// Suffixes of what belongs to activations, and to no weight.
+    /// Suffixes of tensors that belong to activations, not to weights.
     pub(super) drops: &'static [&'static str],
-    /// The methods of the config that it needs, where the names alone do not tell.
+    /// Methods of the config that are required if the names alone are ambiguous.
     pub(super) method: &'static [&'static str],
-    /// What else must be true.
+    /// Further conditions.
     pub(super) fits: Of<bool>,
-    /// The logical shape, where it can be told.
+    /// Logical shape, if known.
     pub(super) shape: Of<Option<Shape>>,
     /// More about the variant: the bits, the class.
     pub(super) detail: Of<Option<String>>,
-    /// What to do instead.
+    /// Advice on what to do instead.
     pub(super) instead: &'static str,
 }
 
-/// A scheme by its name in variants, whose weights are found by the suffix and the types of a tensor
-/// and by the companions that it needs.
+/// Creates a scheme by its name in variants. Its weights are found by the suffix and the types of a
+/// tensor, and by the required companions.
 pub(super) const fn found(
     name: &'static str,
     anchor: &'static str,
@@ -56,11 +56,11 @@ pub(super) const fn found(
         fits: |_| true,
         shape: |_| None,
         detail: |_| None,
-        instead: "convert the model it was made from",
+        instead: "convert the original model",
     }
 }
 
-/// A method for each field that not all rows have, which sets it.
+/// Defines a setter for each optional field.
 macro_rules! setters {
     ($($field:ident: $type:ty,)*) => {
         $(pub(super) const fn $field(self, $field: $type) -> Self {
@@ -81,7 +81,8 @@ impl Kind {
         instead: &'static str,
     }
 
-    /// Whether a scheme decodes it: one of its name, or one that reads models of a method so called.
+    /// Whether another scheme decodes it: one of its name, or one that reads models of a method of
+    /// that name.
     pub(super) fn is_decoded(&self, schemes: &Roster) -> bool {
         let others = schemes.owners(self.name).any(|(scheme, _)| scheme != super::NAME);
         others || schemes.names.contains(&self.name)

@@ -1,13 +1,13 @@
-//! Schemes that are known by their tensors but not decoded: named, counted, never guessed at.
+//! Unsupported schemes that are recognised by their tensors: named and counted, never guessed.
 //!
-//! A file of theirs must not pass for plain numbers: packed indices copied as weights would be
-//! silently wrong. So each group of tensors is one weight with the true logical shape where
-//! it can be told, a finding says what it is, and decoding is an error with a way out.
+//! Their files must not be read as plain numbers: packed indices copied as weights would be
+//! silently wrong. So each group of tensors is one weight with its logical shape, if known. A
+//! finding names the scheme, and decoding is an error with advice.
 //!
-//! Everything about a scheme is one row of `table::KINDS`: the suffix and types of the tensor
-//! that a weight is found by, the companions it must have and those it may have, the config's
-//! method where names alone could mean something else, and how the logical shape follows. A row
-//! counts as long as no scheme is called like it, or reads models of a method of that name.
+//! Each scheme is one row of `table::KINDS`: the suffix and types of the tensor by which a weight
+//! is found, its required and optional companions, the config's method if names alone are
+//! ambiguous, and how the logical shape follows. A row applies unless a scheme has its name, or
+//! reads models of a method of that name.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ use table::KINDS;
 
 const NAME: &str = "known";
 
-/// The scheme.
+/// The scheme of recognised but unsupported formats.
 pub struct Known;
 
 impl Scheme for Known {
@@ -68,8 +68,8 @@ impl Scheme for Known {
     }
 }
 
-/// Every scheme that is recognised and not decoded: its name in variants, what it is, and what to
-/// do instead.
+/// Returns every scheme that is recognised but not decoded: its name in variants, its description,
+/// and advice.
 pub fn kinds(
     schemes: Registry<'_>,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
@@ -78,17 +78,17 @@ pub fn kinds(
     kinds.map(|kind| (kind.name, kind.title, kind.instead))
 }
 
-/// The rows of kinds that no scheme decodes.
+/// Returns the rows that no scheme decodes.
 fn undecoded(schemes: &Roster) -> impl Iterator<Item = &'static Kind> {
     KINDS.iter().filter(move |kind| !kind.is_decoded(schemes))
 }
 
-/// What follows the last dot of a name.
+/// Returns the part of a name after the last dot.
 fn ending(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, last)| last)
 }
 
-/// The tensors of one weight, and the row they fit.
+/// The tensors of one weight, and the row that they match.
 struct Group<'g, 'a> {
     kind: &'static Kind,
     evidence: &'g Evidence<'a>,
@@ -99,7 +99,7 @@ struct Group<'g, 'a> {
 }
 
 impl<'g, 'a> Group<'g, 'a> {
-    /// The group around an anchor, if everything the row asks for is there.
+    /// Returns the group around an anchor, if everything that the row requires is there.
     fn of(
         kind: &'static Kind,
         id: TensorId,
@@ -133,7 +133,7 @@ impl<'g, 'a> Group<'g, 'a> {
         Some(group)
     }
 
-    /// Takes its tensors, unless a group before it has one of them already.
+    /// Claims its tensors, unless an earlier group has one of them.
     fn claim(&self, claimed: &mut HashMap<TensorId, (), foldhash::fast::RandomState>) -> bool {
         let all = || self.companions.iter().map(|c| c.1).chain([self.anchor.0]);
         let free = all().all(|id| !claimed.contains_key(&id));
@@ -147,22 +147,22 @@ impl<'g, 'a> Group<'g, 'a> {
         self.companions.iter().find(|c| c.0 == suffix).map(|c| c.2)
     }
 
-    /// The element type of a companion.
+    /// Returns the element type of a companion.
     fn type_of(&self, suffix: &str) -> Option<DType> {
         self.companion(suffix)?.stored.element()
     }
 
-    /// One dimension of a companion.
+    /// Returns one dimension of a companion.
     fn side(&self, suffix: &str, dimension: usize) -> Option<u64> {
         self.companion(suffix)?.shape.get(dimension).copied()
     }
 
-    /// All elements of a companion.
+    /// Returns the number of elements of a companion.
     fn count(&self, suffix: &str) -> Option<u64> {
         element_count(&self.companion(suffix)?.shape)
     }
 
-    /// The two sides of the anchor.
+    /// Returns the two dimensions of the anchor.
     fn sides(&self) -> Option<(u64, u64)> {
         match self.anchor.1.shape[..] {
             [rows, columns] => Some((rows, columns)),
@@ -170,7 +170,7 @@ impl<'g, 'a> Group<'g, 'a> {
         }
     }
 
-    /// The sides of a bias beside the weight: its outputs.
+    /// Returns the outputs, by the length of the bias.
     fn bias(&self) -> Option<u64> {
         let (_, bias) = self.evidence.find(&format!("{}.bias", self.module))?;
         match bias.shape[..] {
@@ -189,10 +189,7 @@ impl<'g, 'a> Group<'g, 'a> {
             Some(detail) => format!("{}-{detail}", self.kind.name),
             None => self.kind.name.to_owned(),
         };
-        let reason = format!(
-            "stored as {}, which this version knows but does not decode: {}",
-            self.kind.title, self.kind.instead
-        );
+        let reason = format!("{} is not supported: {}", self.kind.title, self.kind.instead);
         let mut parts = vec![Part { role: role(self.kind.anchor), tensor: id }];
         parts.extend(self.companions.iter().map(|c| Part { role: role(c.0), tensor: c.1 }));
         for suffix in self.kind.drops {
@@ -206,7 +203,7 @@ impl<'g, 'a> Group<'g, 'a> {
     }
 }
 
-/// A suffix as a role: `q_scale` of `.q_scale`.
+/// Returns a suffix as a role: `q_scale` for `.q_scale`.
 fn role(suffix: &'static str) -> &'static str {
     suffix.trim_start_matches('.')
 }

@@ -1,4 +1,4 @@
-//! Logical shapes, `[outputs, inputs]`, from the shapes of what is stored.
+//! Logical shapes, `[outputs, inputs]`, derived from the stored shapes.
 
 use super::{Group, details};
 use crate::catalog::{Shape, element_count};
@@ -7,19 +7,19 @@ fn matrix(outputs: u64, inputs: u64) -> Option<Shape> {
     Some([outputs, inputs].into_iter().collect())
 }
 
-/// `[outputs, inputs]` times whole numbers: so many of them share what is stored.
+/// Returns `[outputs, inputs]` times integers: the stored elements hold that many each.
 pub(super) fn scaled(group: &Group<'_, '_>, rows: u64, columns: u64) -> Option<Shape> {
     let (stored_rows, stored_columns) = group.sides()?;
     matrix(stored_rows.checked_mul(rows)?, stored_columns.checked_mul(columns)?)
 }
 
-/// The same where inputs are stored first.
+/// Returns `[outputs, inputs]` times integers if inputs are stored first.
 pub(super) fn turned(group: &Group<'_, '_>, rows: u64, columns: u64) -> Option<Shape> {
     let stored = scaled(group, rows, columns)?;
     Some(stored.into_iter().rev().collect())
 }
 
-/// Scales are codes, eight a word along the outputs; the permutation has one entry an input.
+/// Scales are codes, eight per word along the outputs; the permutation has one entry per input.
 pub(super) fn exl2(group: &Group<'_, '_>) -> Option<Shape> {
     let inputs = group.count(".q_invperm").or_else(|| group.count(".q_perm"))?;
     matrix(group.side(".q_scale", 1)?.checked_mul(8)?, inputs)
@@ -31,7 +31,7 @@ pub(super) fn exl3(group: &Group<'_, '_>) -> Option<Shape> {
     matrix(outputs.checked_mul(16)?, inputs.checked_mul(16)?)
 }
 
-/// A sign for each input (`SU`) and each output (`SV`).
+/// One sign per input (`SU`) and per output (`SV`).
 pub(super) fn signs(group: &Group<'_, '_>) -> Option<Shape> {
     matrix(group.count(".SV")?, group.count(".SU")?)
 }
@@ -43,7 +43,8 @@ pub(super) fn aqlm(group: &Group<'_, '_>) -> Option<Shape> {
     matrix(outputs.checked_mul(og)?, inputs.checked_mul(ig)?)
 }
 
-/// Only the config states the sides; scales and the permutation have the inputs, a bias the outputs.
+/// Only the config states the dimensions; scales and the permutation have the inputs, a bias the
+/// outputs.
 pub(super) fn vptq(group: &Group<'_, '_>) -> Option<Shape> {
     let layers = group.evidence.quantization().and_then(|(_, json)| json.get("config_for_layers"));
     let layer = layers.and_then(|layers| layers.get(group.module));
@@ -61,19 +62,19 @@ pub(super) fn spqr(group: &Group<'_, '_>) -> Option<Shape> {
     (elements % inputs == 0).then(|| matrix(elements / inputs, inputs))?
 }
 
-/// Scales have a row an output; indices keep the inputs as columns.
+/// Scales have one row per output; indices keep the inputs as columns.
 pub(super) fn higgs(group: &Group<'_, '_>) -> Option<Shape> {
     matrix(group.side(".scales", 0)?, group.sides()?.1)
 }
 
-/// As many inputs a byte as the config's bits allow.
+/// As many inputs per byte as the config's bits allow.
 pub(super) fn by_bits_of_config(group: &Group<'_, '_>) -> Option<Shape> {
     let (_, json) = group.evidence.quantization()?;
     let bits = json.get("bits")?.as_u64().filter(|bits| [1, 2, 4, 8].contains(bits))?;
     scaled(group, 1, 8 / bits)
 }
 
-/// Tiles of 16 inputs, eight codes a word.
+/// Tiles of 16 inputs, eight codes per word.
 pub(super) fn marlin(group: &Group<'_, '_>) -> Option<Shape> {
     let (tiles, words) = group.sides()?;
     matrix(words / 2, tiles.checked_mul(16)?)
@@ -85,14 +86,14 @@ pub(super) fn marlin_24(group: &Group<'_, '_>) -> Option<Shape> {
     matrix(words / 2, tiles.checked_mul(32)?)
 }
 
-/// Spelled out in a tensor of its own.
+/// Stated in a separate tensor.
 pub(super) fn hqq(group: &Group<'_, '_>) -> Option<Shape> {
     let sides = details::whole_numbers(group, ".shape")?;
     Some(sides.into_iter().collect())
 }
 
-/// Packed along the rows, each of which has a scale. Rows are groups, so that the outputs must
-/// come from a bias.
+/// Packed along the rows, with one scale per row. Rows are groups, so the outputs must come from a
+/// bias.
 pub(super) fn quanto_packed(group: &Group<'_, '_>) -> Option<Shape> {
     let rows = group.count(".weight._scale")?;
     let columns = group.sides()?.1;
@@ -117,7 +118,7 @@ pub(super) fn torchao(group: &Group<'_, '_>) -> Option<Shape> {
     }
 }
 
-/// A low rank beside it has both sides; otherwise bits and scales tell how many rows there are.
+/// Low-rank matrices have both dimensions; otherwise bits and scales determine the rows.
 pub(super) fn sdnq(group: &Group<'_, '_>) -> Option<Shape> {
     if let (Some(outputs), Some(inputs)) = (group.side(".svd_up", 0), group.side(".svd_down", 1)) {
         return matrix(outputs, inputs);

@@ -1,31 +1,31 @@
-//! Numbers into integers with a scale and a bias a group.
+//! Encodes numbers as integers with one scale and bias per group.
 //!
-//! As `mx.quantize` of MLX 0.32.4 does on a CPU, in single precision: the scale is the range over
-//! the largest code, but at least 1e-7, and negative unless the least number is the farthest from
-//! zero. The farthest one (the edge) shall be a whole number of scales, so the scale becomes
-//! the edge over the nearest such number, and the edge the bias; where that number is zero, the
-//! scale stays and the bias is zero. Codes are the nearest, chosen with scale and bias as they
-//! are before they are rounded to the type of the weight.
+//! The arithmetic is that of `mx.quantize` of MLX 0.32.4 on a CPU, in single precision. The scale
+//! is the range over the largest code, at least 1e-7, and negative unless the smallest number is
+//! the farthest from zero. The farthest number (the edge) is to be a whole number of scales. So the
+//! scale becomes the edge over the nearest such number, and the edge becomes the bias. If that
+//! number is zero, the scale is kept and the bias is zero. Codes are the nearest, chosen with scale
+//! and bias before these are rounded to the type of the weight.
 
 use super::packing::pack;
 use crate::simd::{Isa, Task};
 
-/// The least scale.
+/// Smallest scale.
 const LEAST: f32 = 1e-7;
 
-/// Added to a number below 2^22, leaves its nearest whole number in the lowest bits.
+/// Added to a number below 2^22, leaves its nearest integer in the lowest bits.
 const TO_WHOLE: f32 = 12_582_912.0;
 
-/// The most numbers of a group.
+/// Maximum group size.
 const MOST: usize = 128;
 
-/// Groups that are to be encoded in codes of `BITS` bits.
+/// Groups to encode in codes of `BITS` bits.
 pub(super) struct Affine<'a, const BITS: usize> {
     pub(super) values: &'a [f32],
-    /// Numbers of a group.
+    /// Numbers per group.
     pub(super) group: usize,
     pub(super) codes: &'a mut [u8],
-    /// The scale and the bias of each group.
+    /// Scale and bias of each group.
     pub(super) factors: &'a mut [[f32; 2]],
 }
 

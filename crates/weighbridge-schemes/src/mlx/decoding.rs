@@ -1,4 +1,4 @@
-//! What was encoded, decoded again, to see what it costs.
+//! Decodes freshly encoded groups, to measure the error.
 
 use super::kind::{Kind, Mode};
 use crate::arithmetic::decode_again::Coded;
@@ -7,7 +7,8 @@ use crate::arithmetic::plain;
 use crate::dtype::DType;
 use crate::framework::Decoded;
 
-/// Decodes groups of a kind to single precision and adds their levels. Affine scales are of `native`.
+/// Decodes groups of a kind to single precision and adds their levels. Affine scales have the type
+/// `native`.
 pub(super) fn decode(
     (kind, native): (Kind, DType),
     bytes: &[u8],
@@ -18,7 +19,7 @@ pub(super) fn decode(
         Mode::Affine => (native, Arithmetic::TimesPlus, Some(1.0)),
         Mode::Mxfp4 => (DType::F8_E8M0, Arithmetic::Times, Some(0.5)),
         Mode::Nvfp4 => (DType::F8_E4M3, Arithmetic::Times, Some(0.5)),
-        // Codes of eight bits lie too differently far from each other.
+        // Eight-bit floats are too unevenly spaced.
         Mode::Mxfp8 => (DType::F8_E8M0, Arithmetic::Times, None),
     };
     let group = usize::try_from(kind.group).unwrap_or(usize::MAX);

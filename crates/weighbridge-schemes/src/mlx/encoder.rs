@@ -1,4 +1,4 @@
-//! Numbers into MLX's words, scales and biases: an [`Encoder`] for a weight.
+//! Encodes numbers as MLX's words, scales and biases: an [`Encoder`] for a weight.
 
 use std::ops::Range;
 
@@ -20,12 +20,12 @@ use crate::simd;
 pub(super) struct MlxEncoder {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// The type of the weight, which scales and biases have too.
+    /// Type of the weight, and of its scales and biases.
     pub(super) dtype: DType,
 }
 
 impl MlxEncoder {
-    /// The type of scales.
+    /// Returns the type of the scales.
     fn scale_type(self) -> DType {
         match self.kind.mode {
             Mode::Affine => self.dtype,
@@ -46,11 +46,14 @@ impl Encoder for MlxEncoder {
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let Kind { mode, bits, group } = self.kind;
         let ([.., columns], Some(prefix)) = (shape, module_of(name, "weight")) else {
-            refuse!("it is not called `weight`, or has no dimensions")
+            refuse!("its name does not end in `.weight`, or it has no dimensions")
         };
         let elements = element_count(shape).filter(|elements| *elements > 0);
         elements.ok_or_else(|| format!("its shape is {shape:?}"))?;
-        refuse_if!(columns % group != 0, "its rows of {columns} are no whole groups of {group}");
+        refuse_if!(
+            columns % group != 0,
+            "row length {columns} is not a multiple of the group size ({group})"
+        );
         let tensor = |end: &str, dtype, per_row, bytes| {
             let sides =
                 shape[..shape.len() - 1].iter().copied().chain([per_row]).collect::<Shape>();
@@ -83,7 +86,7 @@ impl WeightEncoder for MlxEncoder {
                 simd::run(simd::level(), Floats { values, mode, dtype, codes, scales });
                 Ok(())
             }
-            _ => Err(Error::usage("it has no tensors")),
+            _ => Err(Error::usage("expected output tensors")),
         }
     }
 
@@ -100,7 +103,7 @@ impl WeightEncoder for MlxEncoder {
 
 impl MlxEncoder {
     fn affine(self, values: &[f32], codes: &mut [u8], outs: [&mut [u8]; 2]) -> Result<()> {
-        let too_large = |_| Error::limit("a group is larger than this machine can address");
+        let too_large = |_| Error::limit("a group is too large for this machine's address space");
         let group = usize::try_from(self.kind.group).map_err(too_large)?;
         let mut factors = vec![[0.0; 2]; values.len() / group];
         let (level, factors) = (simd::level(), &mut factors[..]);
@@ -114,7 +117,9 @@ impl MlxEncoder {
         }
         run!(2 3 4 5 6 8);
         if factors.iter().flatten().any(|factor| !factor.is_finite()) {
-            return Err(Error::unsupported("the range of a group is more than a scale can hold"));
+            return Err(Error::unsupported(
+                "the value range of a group exceeds the range of its scale",
+            ));
         }
         for (at, out) in outs.into_iter().enumerate() {
             let numbers = factors.iter().map(|factors| factors[at]);
@@ -131,7 +136,7 @@ impl MlxEncoder {
         let place = values.iter().position(|value| !value.is_finite()).unwrap_or(0);
         let element = first + place as u64;
         Error::unsupported(format!(
-            "element {element} is not finite, and would spoil all {} of its group",
+            "element {element} is not finite, which would ruin all {} values of its group",
             self.kind.group
         ))
     }

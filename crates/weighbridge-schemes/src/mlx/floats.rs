@@ -1,6 +1,7 @@
-//! Numbers into floating-point codes with a scale a group: mxfp4, mxfp8, nvfp4.
+//! Encodes numbers as floating-point codes with one scale per group: mxfp4, mxfp8, nvfp4.
 //!
-//! As `mx.quantize` of MLX 0.32.4 does on a CPU, each step rounded to the type of the weight:
+//! The arithmetic is that of `mx.quantize` of MLX 0.32.4 on a CPU, each step rounded to the type of
+//! the weight:
 //!
 //! - mxfp4, mxfp8: the largest magnitude over 6 or 448, and of that the next power of two that is
 //!   not less (older versions took the nearest one). A group of zeros has the power zero.
@@ -8,7 +9,7 @@
 //! - E2M1: what lies between two codes has the smaller one, and nothing is negative zero. E4M3: the
 //!   even one, at most 448, and zero keeps its sign.
 //!
-//! In one place MLX is not followed: a power below 2^-127, which has no byte, is 2^-127 here.
+//! One case differs from MLX: a power below 2^-127, which has no byte, is 2^-127 here.
 
 use super::kind::Mode;
 use crate::arithmetic::magnitude::largest_magnitude;
@@ -18,21 +19,21 @@ use crate::dtype::DType;
 use crate::simd::small_floats::{e4m3, e8m0};
 use crate::simd::{Isa, Task, pack_nibbles, to_e4m3};
 
-/// The largest number of E4M3, and of E2M1.
+/// Largest numbers of E4M3 and of E2M1.
 const LARGEST_E4M3: f32 = 448.0;
 const LARGEST_E2M1: f32 = 6.0;
 
-/// What lies between the magnitudes of E2M1.
+/// Midpoints between the magnitudes of E2M1.
 const MIDDLES: [f32; 7] = [0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0];
 
-/// Groups that are to be encoded.
+/// Groups to encode.
 pub(super) struct Floats<'a> {
     pub(super) values: &'a [f32],
     pub(super) mode: Mode,
-    /// The type of the weight.
+    /// Type of the weight.
     pub(super) dtype: DType,
     pub(super) codes: &'a mut [u8],
-    /// The scale of each group.
+    /// Scale of each group.
     pub(super) scales: &'a mut [u8],
 }
 
@@ -61,7 +62,7 @@ impl Task for Floats<'_> {
     }
 }
 
-/// Encodes each group of `GROUP` numbers in `BYTES` bytes, and keeps the scale that it gives.
+/// Encodes each group of `GROUP` numbers in `BYTES` bytes, and stores its scale.
 #[inline(always)]
 fn groups<const GROUP: usize, const BYTES: usize>(
     values: &[f32],
@@ -93,7 +94,7 @@ fn nvfp4(
     });
 }
 
-/// Codes of E2M1 for numbers over a scale, two in a byte.
+/// Writes E2M1 codes for numbers over a scale, two per byte.
 #[inline(always)]
 fn to_nibbles<const GROUP: usize, const BYTES: usize>(
     group: &[f32; GROUP],
@@ -107,7 +108,7 @@ fn to_nibbles<const GROUP: usize, const BYTES: usize>(
     pack_nibbles(&codes, out);
 }
 
-/// The nearest code of E2M1.
+/// Returns the nearest E2M1 code.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation)] // Codes have four bits.
 fn to_e2m1(value: f32) -> u8 {
@@ -118,13 +119,13 @@ fn to_e2m1(value: f32) -> u8 {
     (code | sign) as u8
 }
 
-/// The byte of the power of two by which a group is divided.
+/// Returns the byte of the power of two that divides a group.
 fn power(dtype: DType, largest: f32, of_codes: f32) -> u8 {
     let ratio = rounded(Some(dtype), largest / of_codes);
     if ratio == 0.0 {
         return 127;
     }
-    // In double precision even the smallest has an exponent of its own.
+    // In double precision, even the smallest has its own exponent.
     let bits = f64::from(ratio).to_bits();
     let is_between = bits & ((1 << 52) - 1) != 0;
     let exponent = (bits >> 52) + u64::from(is_between);

@@ -1,4 +1,4 @@
-//! Scales of groups below a scale for the whole matrix, as nvfp4 may have them.
+//! Group scales with a global scale for the whole matrix, as nvfp4 may have.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::source::Slab;
 
-/// The largest E4M3 times the largest E2M1: the global scale is the largest weight, the scales
-/// of groups use their whole range below it.
+/// Largest E4M3 times largest E2M1. The global scale is the largest weight, and the group scales
+/// use their whole range below it.
 const RANGE: f32 = 448.0 * 6.0;
 
 /// `scale * (global / 2688)`, each step rounded to f32.
@@ -18,7 +18,7 @@ pub(super) struct GlobalScale {
 }
 
 impl GlobalScale {
-    /// One for everything, or one `of_each` stacked matrix of `rows` rows.
+    /// Creates one for the whole weight, or one `of_each` stacked matrix of `rows` rows.
     pub(super) fn new(scale: Grid, rows: u64, of_each: bool) -> Self {
         let single = Grid::single(2, DType::F32);
         let global = if of_each { Grid { matrix: rows, ..single } } else { single };

@@ -1,8 +1,8 @@
-//! Mode, bits and group of a layer, and which of them its shapes allow.
+//! Mode, bits and group size of a layer, and which of them its shapes allow.
 
 use std::fmt;
 
-/// What codes and scales mean.
+/// Meaning of codes and scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Affine,
@@ -17,7 +17,7 @@ impl Mode {
         all.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// What configs call it.
+    /// Returns its name in configs.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Affine => "affine",
@@ -27,7 +27,7 @@ impl Mode {
         }
     }
 
-    /// MLX's default for this mode; for all but affine it is the only choice.
+    /// Returns MLX's default for this mode; except for affine, it is the only choice.
     pub(super) const fn usual(self) -> Kind {
         let (group, bits) = match self {
             Self::Affine => (64, 4),
@@ -39,7 +39,7 @@ impl Mode {
     }
 }
 
-/// One way to read a packed weight.
+/// A reading of a packed weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) mode: Mode,
@@ -48,13 +48,13 @@ pub(super) struct Kind {
     pub(super) group: u64,
 }
 
-/// The widths of affine codes.
+/// Widths of affine codes.
 const BITS: [u32; 6] = [2, 3, 4, 5, 6, 8];
-/// The groups MLX makes of them.
+/// Group sizes that MLX writes for them.
 pub(super) const GROUPS: [u64; 3] = [32, 64, 128];
 
 impl Kind {
-    /// From its name in reports.
+    /// Parses a name from reports.
     pub(super) fn parse(name: &str) -> Option<Self> {
         if let Some(mode) = Mode::of(name).filter(|&mode| mode != Mode::Affine) {
             return Some(mode.usual());
@@ -80,17 +80,18 @@ impl Kind {
         of_cells.and_then(|n| n.checked_mul(u128::from(self.bits))) == Some(of_words)
     }
 
-    /// Elements of a row of `words` words.
+    /// Returns the elements in a row of `words` words.
     pub(super) fn columns(self, words: u64) -> Option<u64> {
         Some(words.checked_mul(32)? / u64::from(self.bits))
     }
 
-    /// Every kind that MLX writes and that fits rows of `words` words and `cells` groups.
+    /// Returns every kind that MLX writes and that fits rows of `words` words and `cells` groups.
     pub(super) fn readings(affine: bool, words: u64, cells: u64) -> Vec<Self> {
         let groups = |bits| GROUPS.map(|group| Self { mode: Mode::Affine, bits, group });
-        let all: Vec<Self> = match affine {
-            true => BITS.into_iter().flat_map(groups).collect(),
-            false => [Mode::Mxfp4, Mode::Mxfp8, Mode::Nvfp4].map(Mode::usual).into(),
+        let all: Vec<Self> = if affine {
+            BITS.into_iter().flat_map(groups).collect()
+        } else {
+            [Mode::Mxfp4, Mode::Mxfp8, Mode::Nvfp4].map(Mode::usual).into()
         };
         all.into_iter().filter(|kind| kind.fits(words, cells)).collect()
     }

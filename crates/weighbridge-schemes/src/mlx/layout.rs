@@ -1,4 +1,4 @@
-//! From names, shapes and settings to a layout, or to a finding.
+//! Derives a layout or a finding from names, shapes and settings.
 
 use super::kind::{Kind, Mode};
 use super::recipe;
@@ -8,19 +8,19 @@ use crate::dtype::{DType, StoredType};
 use crate::framework::parts::{described, parts_of};
 use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor};
 
-/// The sides of one packed weight, once all evidence agrees.
+/// Dimensions of one packed weight, once all evidence agrees.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) kind: Kind,
-    /// Words of a row.
+    /// Words per row.
     pub(super) words: u64,
-    /// Groups of a row.
+    /// Groups per row.
     pub(super) cells: u64,
-    /// Elements of a row.
+    /// Elements per row.
     pub(super) columns: u64,
-    /// Rows of one matrix.
+    /// Rows per matrix.
     pub(super) rows: u64,
-    /// What scales are stored as.
+    /// Stored type of the scales.
     pub(super) stored: DType,
     /// Whether there is a global scale, and if so whether each stacked matrix has its own.
     pub(super) global: Option<bool>,
@@ -29,7 +29,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// What the bytes of scales mean.
+    /// Returns the type of the scales' bytes.
     pub(super) fn scale_type(&self) -> DType {
         match self.kind.mode {
             Mode::Affine => self.stored,
@@ -38,7 +38,7 @@ impl Layout {
         }
     }
 
-    /// What the canonical library decodes to.
+    /// Returns the type that the reference library decodes to.
     pub(super) fn native(&self) -> DType {
         match (self.kind.mode, self.global) {
             (Mode::Affine, _) => self.stored,
@@ -56,7 +56,7 @@ impl Layout {
     }
 }
 
-/// A packed weight with what was found beside it.
+/// A packed weight with its companions.
 struct Group<'a> {
     weight: &'a TensorInfo,
     scales: Option<StoredTensor<'a>>,
@@ -88,12 +88,12 @@ impl<'a> Group<'a> {
         ])
     }
 
-    /// Whether anything but the weight indicates MLX.
+    /// Whether anything except the weight indicates MLX.
     fn has_companion(&self) -> bool {
         self.scales.is_some() || self.biases.is_some() || self.qbiases.is_some()
     }
 
-    /// Whether it can only be MLX's, whatever the type of the weight.
+    /// Whether it can only be MLX's, for any type of the weight.
     fn is_complete(&self) -> bool {
         let bytes = self.scales.is_some_and(|(_, s)| s.stored == DType::U8.into());
         self.scales.is_some() && (bytes || self.biases.is_some() || self.qbiases.is_some())
@@ -113,10 +113,11 @@ pub(super) fn bid_for<'a>(
         return;
     }
     let group = Group::of(prefix, weight, evidence);
-    let ours = match packed {
-        true => settings.are_there() || group.has_companion(),
-        // Scales of bytes or with biases, in a model of MLX: somebody changed the weight's type.
-        false => group.is_complete(),
+    let ours = if packed {
+        settings.are_there() || group.has_companion()
+    } else {
+        // Scales of bytes or with biases, in a model of MLX: the weight's type was changed.
+        group.is_complete()
     };
     if !ours {
         return;
@@ -136,7 +137,7 @@ pub(super) fn bid_for<'a>(
     }
 }
 
-/// Scales or biases of a weight that is not there.
+/// Reports scales or biases of a missing weight.
 pub(super) fn check_orphan(
     prefix: &str,
     (_, info): StoredTensor<'_>,
@@ -159,27 +160,27 @@ fn shape_of(weight: &TensorInfo, columns: u64) -> Shape {
     weight.shape[..outer].iter().copied().chain([columns]).collect()
 }
 
-/// What the user says a weight is, to be called only where the evidence leaves it open.
+/// Returns the user's choice for a weight. Call it only if the evidence leaves it open.
 type Ask<'a> = &'a dyn Fn() -> Option<&'a str>;
 
 fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, String> {
     let weight = group.weight;
     refuse_if!(
         weight.stored != DType::U32.into(),
-        "the weight is {}, U32 is expected",
+        "the weight is {}, expected U32",
         weight.stored.name()
     );
     let (_, scales) = group.scales.ok_or("its `scales` are missing")?;
     let [outer @ .., words] = &weight.shape[..] else {
-        refuse!("the weight has no dimensions, two or more are expected")
+        refuse!("the weight has no dimensions, expected two or more")
     };
     let ([.., rows], Some(cells)) = (outer, scales.shape.last()) else {
-        refuse!("the weight has shape {:?}, two or more dimensions are expected", weight.shape)
+        refuse!("the weight has shape {:?}, expected two or more dimensions", weight.shape)
     };
     let (rows, words, cells) = (*rows, *words, *cells);
     refuse_if!(
         scales.shape.len() != weight.shape.len() || !scales.shape.starts_with(outer),
-        "scales have shape {:?}, the weight has {:?}: only the last dimension may differ",
+        "scales have shape {:?}, but the weight has {:?}; only the last dimension may differ",
         scales.shape,
         weight.shape
     );
@@ -216,7 +217,7 @@ fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, Str
 fn scale_type(scales: &TensorInfo) -> Result<DType, String> {
     match scales.stored {
         StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32 | DType::U8)) => Ok(t),
-        ref other => Err(format!("scales are {}, F16, BF16, F32 or U8 is expected", other.name())),
+        ref other => Err(format!("scales are {}, expected F16, BF16, F32 or U8", other.name())),
     }
 }
 
@@ -230,21 +231,21 @@ fn check_biases(group: &Group<'_>, scales: &TensorInfo, affine: bool) -> Result<
     let (_, biases) = biases.ok_or("its `biases` are missing")?;
     refuse_if!(
         biases.shape != scales.shape || biases.stored != scales.stored,
-        "biases are {}, scales {}: they must have the same type and shape",
+        "biases are {}, but scales are {}; both need the same type and shape",
         described(biases),
         described(scales)
     );
     Ok(())
 }
 
-/// Whether a kind can be that of a weight with such scales and widths.
+/// Whether a kind is possible for a weight with such scales and widths.
 fn is_possible(kind: Kind, (affine, metal): (bool, bool), (words, cells): (u64, u64)) -> bool {
     let of_mode = (kind.mode == Mode::Affine) == affine && kind.is_known();
     let of_metal = !metal || [2, 4, 8].contains(&kind.bits);
     of_mode && of_metal && kind.fits(words, cells)
 }
 
-/// The one kind that shapes and settings agree on.
+/// Returns the kind that shapes and settings agree on.
 fn decide(says: &Says, scales: (bool, bool), widths: (u64, u64)) -> Option<Kind> {
     let (affine, metal) = scales;
     if let Some(kind) = says.kind() {
@@ -252,11 +253,11 @@ fn decide(says: &Says, scales: (bool, bool), widths: (u64, u64)) -> Option<Kind>
     }
     let mut allowed = Kind::readings(affine, widths.0, widths.1);
     allowed.retain(|&kind| says.allows(kind));
-    // Transformers takes any group, so that no list of readings is complete.
+    // transformers accepts any group size, so no list of readings is complete.
     (allowed.len() == 1 && !metal).then(|| allowed[0])
 }
 
-/// The kind that the user says it is, if it can be that.
+/// Returns the kind that the user chose, if it is possible.
 fn by_choice(ask: Ask<'_>, scales: (bool, bool), widths: (u64, u64)) -> Option<Kind> {
     let variant = ask()?.strip_prefix("mlx/")?;
     let variant = variant.strip_prefix("metal-").unwrap_or(variant);
@@ -264,13 +265,13 @@ fn by_choice(ask: Ask<'_>, scales: (bool, bool), widths: (u64, u64)) -> Option<K
     is_possible(kind, scales, widths).then_some(kind)
 }
 
-/// Why nothing was decided, and what it could be.
+/// Returns why nothing was decided, and the possible kinds.
 fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
     let weight = group.weight;
     let why = match says {
-        Says::Nothing => "no config says how many bits it has".to_owned(),
+        Says::Nothing => "no config states its bits".to_owned(),
         Says::NotQuantized => "config.json says that it is not quantized".to_owned(),
-        Says::Unreadable(why) => format!("config.json cannot be understood: {why}"),
+        Says::Unreadable(why) => format!("config.json has invalid settings: {why}"),
         Says::Settings { mode, bits, group } => {
             let number = |n: Option<u64>| n.map_or("unknown".to_owned(), |n| n.to_string());
             format!(
@@ -287,14 +288,14 @@ fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
         format!("{kind} {:?}", shape_of(weight, columns))
     };
     let could = match readings {
-        [] => "which fits no kind that MLX writes".to_owned(),
+        [] => "fit no kind that MLX writes".to_owned(),
         some => format!(
-            "which could be {}: state which one it is, as in mlx/{}",
+            "fit {}; set its scheme, as in mlx/{}",
             some.iter().map(one).collect::<Vec<_>>().join(" or "),
             some[0]
         ),
     };
-    format!("{why}, its words are {:?} and its scales {stored}, {could}", weight.shape)
+    format!("{why}; its words {:?} and scales {stored} {could}", weight.shape)
 }
 
 /// Whether there is a global scale, and if so whether each stacked matrix has its own.
@@ -307,7 +308,7 @@ fn global_scale(group: &Group<'_>, kind: Kind) -> Result<Option<bool>, String> {
     let of_each = !experts.is_empty() && global.shape[..] == *experts;
     refuse_if!(
         global.stored != DType::F32.into() || !(single || of_each),
-        "global_scale is {}, F32 {experts:?} is expected",
+        "global_scale is {}, expected F32 {experts:?}",
         described(global)
     );
     Ok(Some(of_each))

@@ -30,7 +30,7 @@
 //! - `metal`, as transformers 5.22.2 writes it (`qbiases` instead of `biases`; 2, 4 or 8 bits):
 //!   `code * scale + bias` in f32, rounded once to the scales' type (`_affine_dequantize_tensor`).
 //!
-//! How numbers become codes is said in `affine` and `floats`.
+//! The encoding arithmetic is documented in `affine` and `floats`.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ use kind::{Kind, Mode};
 use layout::Layout;
 use settings::{KEY, Settings};
 
-/// The scheme.
+/// The MLX scheme.
 pub struct Mlx;
 
 impl Scheme for Mlx {
@@ -97,13 +97,12 @@ impl Scheme for Mlx {
     }
 }
 
-/// What comes before a tensor's own name in its full name: nothing, or a path up to its dot.
+/// Returns the prefix of a tensor's own name in its full name: nothing, or a path up to its dot.
 fn module_of<'a>(name: &'a str, own: &str) -> Option<&'a str> {
     name.strip_suffix(own).filter(|prefix| prefix.is_empty() || prefix.ends_with('.'))
 }
 
-/// How a weight of that layout is decoded. Its parts are weight, scales, and then biases or a
-/// global scale.
+/// Returns the recipe of a weight. Its parts are weight, scales, and then biases or a global scale.
 fn recipe(layout: &Layout) -> Arc<dyn Recipe> {
     let Layout { kind, cells, rows, .. } = *layout;
     let grid = |part, dtype| Grid::rows(part, dtype, cells);
@@ -132,11 +131,11 @@ fn recipe(layout: &Layout) -> Arc<dyn Recipe> {
     })
 }
 
-/// What is lost though codes are the nearest.
+/// Returns further losses if codes are the nearest.
 fn loss(layout: &Layout) -> Loss {
     match layout.kind.mode {
         // Codes are chosen before scales and biases are rounded. A scale is fitted to the end that
-        // is farther from zero; the other may lie up to a scale beyond.
+        // is farther from zero; the other may be up to a scale beyond.
         Mode::Affine => Loss::rounded_to(layout.stored).beyond(1.3),
         Mode::Mxfp4 => Loss::of_nearest_powers(6.0),
         Mode::Mxfp8 => Loss::of_nearest_powers(448.0),

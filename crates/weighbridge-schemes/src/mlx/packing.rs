@@ -1,6 +1,6 @@
-//! Codes into words: one stream of bits, the low ones first.
+//! Packs codes into words: one bit stream, low bits first.
 
-/// Packs codes of `BITS` bits. Eight of them take that many bytes.
+/// Packs codes of `BITS` bits. Eight codes take `BITS` bytes.
 #[inline(always)]
 pub(super) fn pack<const BITS: usize>(codes: &[u8], out: &mut [u8]) {
     for (codes, out) in codes.as_chunks::<8>().0.iter().zip(out.chunks_exact_mut(BITS)) {

@@ -1,11 +1,11 @@
-//! Whole models in the form that mlx-lm saves.
+//! Stores whole models in the form that mlx-lm saves.
 //!
-//! All matrices of linear layers and all embeddings are stored in fewer bits, the output matrix
-//! among them. What has no whole groups stays; a loader knows it by its lack of scales.
+//! All matrices of linear layers and all embeddings are quantized, including the output matrix.
+//! Weights without whole groups are kept; a loader recognises them by their lack of scales.
 //!
-//! mlx-lm renames and rearranges weights when it loads them (`sanitize`), and saves them so. Here
-//! they keep their places, so only families are taken whose weights it takes as transformers saves
-//! them: for others it would look for scales where there are none.
+//! mlx-lm renames and rearranges weights on load (`sanitize`), and saves them that way. Here they
+//! keep their names and order, so only families are supported whose weights it loads as
+//! transformers saves them. For others it would look for scales in the wrong place.
 
 use std::sync::Arc;
 
@@ -21,22 +21,22 @@ use crate::framework::{
 };
 use crate::text::shortened;
 
-/// A way to store a model.
+/// A quantizer for MLX.
 struct MlxQuantizer {
     name: &'static str,
     about: &'static str,
-    /// The kind, with the usual group.
+    /// The kind, with the default group size.
     kind: Kind,
 }
 
 /// Every quantizer.
 pub(super) const ALL: &[&dyn Quantizer] = &[
-    &affine("mlx-2bit", "integers of 2 bits with a scale and a bias a group, for MLX", 2),
-    &affine("mlx-3bit", "integers of 3 bits with a scale and a bias a group, for MLX", 3),
-    &affine("mlx-4bit", "integers of 4 bits with a scale and a bias a group, for MLX", 4),
-    &affine("mlx-5bit", "integers of 5 bits with a scale and a bias a group, for MLX", 5),
-    &affine("mlx-6bit", "integers of 6 bits with a scale and a bias a group, for MLX", 6),
-    &affine("mlx-8bit", "integers of 8 bits with a scale and a bias a group, for MLX", 8),
+    &affine("mlx-2bit", "2-bit integers, one scale and bias per group, for MLX", 2),
+    &affine("mlx-3bit", "3-bit integers, one scale and bias per group, for MLX", 3),
+    &affine("mlx-4bit", "4-bit integers, one scale and bias per group, for MLX", 4),
+    &affine("mlx-5bit", "5-bit integers, one scale and bias per group, for MLX", 5),
+    &affine("mlx-6bit", "6-bit integers, one scale and bias per group, for MLX", 6),
+    &affine("mlx-8bit", "8-bit integers, one scale and bias per group, for MLX", 8),
     &MlxQuantizer { name: "mlx-mxfp4", about: "MXFP4, for MLX", kind: Mode::Mxfp4.usual() },
     &MlxQuantizer { name: "mlx-mxfp8", about: "MXFP8, for MLX", kind: Mode::Mxfp8.usual() },
     &MlxQuantizer { name: "mlx-nvfp4", about: "NVFP4, for MLX", kind: Mode::Nvfp4.usual() },
@@ -70,9 +70,10 @@ impl Quantizer for MlxQuantizer {
         let mut chosen = Chosen { additions: additions(kind), ..Chosen::default() };
         for weight in request.weights {
             let stays = (request.keeps)(weight.name) || is_ignored(weight, &request.configs);
-            let fate = match is_taken(weight) && !stays {
-                true => self.fate_of(weight, kind, &mut chosen.notes)?,
-                false => Fate::Keep,
+            let fate = if is_taken(weight) && !stays {
+                self.fate_of(weight, kind, &mut chosen.notes)?
+            } else {
+                Fate::Keep
             };
             chosen.fates.push(fate);
         }
@@ -81,7 +82,7 @@ impl Quantizer for MlxQuantizer {
 }
 
 impl MlxQuantizer {
-    /// The kind with the group that is asked for.
+    /// Returns the kind with the requested group size.
     fn kind_for(&self, wishes: &QuantizeWishes) -> Result<Kind> {
         let group = wishes.group_size.unwrap_or(self.kind.group);
         let allowed: &[u64] = match self.kind.mode {
@@ -93,8 +94,8 @@ impl MlxQuantizer {
         }
         let names: Vec<String> = allowed.iter().map(u64::to_string).collect();
         let (name, names) = (self.name, names.join(", "));
-        Err(Error::usage(format!("{name} has no groups of {group}"))
-            .hint(format!("groups of {names} can be had")))
+        Err(Error::usage(format!("{name} does not support group size {group}"))
+            .hint(format!("supported group sizes: {names}")))
     }
 
     fn fate_of(&self, weight: &Candidate<'_>, kind: Kind, notes: &mut Vec<String>) -> Result<Fate> {
@@ -102,12 +103,14 @@ impl MlxQuantizer {
         if columns % kind.group != 0 {
             let (name, group) = (weight.name, kind.group);
             notes.push(format!(
-                "{name} stays as it is: its rows of {columns} are no whole groups of {group}"
+                "{name} is not quantized: row length {columns} is not a multiple of the group size \
+                 ({group})"
             ));
             return Ok(Fate::Keep);
         }
         if !matches!(weight.dtype, DType::BF16 | DType::F16 | DType::F32) {
-            let message = format!("it is {}, and MLX takes BF16, F16 and F32 only", weight.dtype);
+            let message =
+                format!("its dtype is {}, but MLX takes only BF16, F16 and F32", weight.dtype);
             return Err(Error::unsupported(message).in_tensor(weight.name));
         }
         let encoder = MlxEncoder { name: self.name, kind, dtype: weight.dtype };
@@ -115,31 +118,30 @@ impl MlxQuantizer {
     }
 }
 
-/// An error for a model of another family.
+/// Returns an error for a model of an unsupported family.
 fn check_family(request: &Request<'_>) -> Result<()> {
     let named = request.configs.model().and_then(|model| model.get("model_type")?.as_str());
     match named {
         Some(name) if (request.takes_as_saved)("mlx-lm", name) => Ok(()),
         Some(name) => Err(Error::unsupported(format!(
-            "mlx-lm rearranges the weights of a model of type {} when it loads them, or is not known \
-             to take them as they are",
+            "model type {} is not supported: mlx-lm rearranges its weights on load, or may do so",
             shortened(name, 40)
         ))
-        .hint("mlx-lm's own `convert` makes such a model")),
+        .hint("use mlx-lm's own `convert`")),
         None => Err(Error::unsupported(
-            "config.json does not name a model_type, by which mlx-lm knows how to load a model",
+            "config.json has no model_type, which mlx-lm needs to load a model",
         )),
     }
 }
 
-/// Whether mlx-lm throws a weight away: an output matrix beside the embedding that it shares its
-/// numbers with. Its scales would be in the way.
+/// Whether mlx-lm discards a weight: an output matrix that is tied to the embedding. Its scales
+/// would be in the way.
 fn is_ignored(weight: &Candidate<'_>, configs: &Configs<'_>) -> bool {
     let tied = configs.model().and_then(|model| model.get("tie_word_embeddings")?.as_bool());
     weight.name == "lm_head.weight" && tied == Some(true)
 }
 
-/// Whether a weight is a matrix that mlx-lm stores in fewer bits.
+/// Whether a weight is a matrix that mlx-lm quantizes.
 fn is_taken(weight: &Candidate<'_>) -> bool {
     let Some(module) = module_of(weight.name, "weight") else { return false };
     let module = module.trim_end_matches('.');
@@ -147,7 +149,7 @@ fn is_taken(weight: &Candidate<'_>) -> bool {
     weight.shape.len() == 2 && weight.dtype.is_float() && !last.contains("norm")
 }
 
-/// What the config and the files say: mlx-lm's own key, and the one that others read.
+/// Returns the config keys and metadata: mlx-lm's own key, and the one that others read.
 fn additions(kind: Kind) -> Additions {
     let settings: Json =
         json!({"group_size": kind.group, "bits": kind.bits, "mode": kind.mode.name()});

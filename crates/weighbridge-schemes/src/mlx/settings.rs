@@ -1,4 +1,4 @@
-//! What config.json says about each layer.
+//! Settings of each layer in config.json.
 //!
 //! ```text
 //! "quantization": {                      also as "quantization_config", which Hugging Face reads
@@ -8,8 +8,8 @@
 //! }
 //! ```
 //!
-//! A layer's own entry is handed to MLX as it is, so that what is missing in it has MLX's default
-//! (affine, 4 bits, groups of 64), not the value at the top.
+//! A layer's own entry is passed to MLX unchanged, so missing values have MLX's defaults (affine, 4
+//! bits, groups of 64), not the values at the top.
 
 use serde_json::Value as Json;
 
@@ -18,21 +18,21 @@ use crate::config::HUGGING_FACE;
 use crate::framework::{Configs, Evidence, Method};
 use crate::text::shortened;
 
-/// What the config says about a layer.
+/// Settings of a layer.
 #[derive(Debug, PartialEq)]
 pub(super) enum Says {
     /// No config mentions MLX.
     Nothing,
-    /// All or some of it.
+    /// All or some of the settings.
     Settings { mode: Mode, bits: Option<u32>, group: Option<u64> },
-    /// That it is not quantized.
+    /// Not quantized.
     NotQuantized,
-    /// Something that cannot be understood, with the reason.
+    /// Invalid settings, with the reason.
     Unreadable(String),
 }
 
 impl Says {
-    /// The kind, if bits, group and mode are all named.
+    /// Returns the kind, if bits, group and mode are all stated.
     pub(super) fn kind(&self) -> Option<Kind> {
         match *self {
             Self::Settings { mode, bits: Some(bits), group: Some(group) } => {
@@ -42,7 +42,7 @@ impl Says {
         }
     }
 
-    /// Whether a reading agrees with it.
+    /// Whether a reading agrees with the settings.
     pub(super) fn allows(&self, kind: Kind) -> bool {
         match *self {
             Self::Nothing => true,
@@ -60,7 +60,7 @@ impl Says {
 pub(super) const METHODS: [Method; 2] =
     [Method { is_exclusive: true, ..Method::named("mlx") }, Method::named("metal")];
 
-/// The key of config.json that is MLX's own.
+/// MLX's own key of config.json.
 pub(super) const KEY: &str = "quantization";
 
 /// Whether config.json has MLX's settings under its own key.
@@ -69,7 +69,7 @@ pub(super) fn is_there(configs: &Configs<'_>) -> bool {
     settings.any(|settings| settings.get("group_size").is_some())
 }
 
-/// The config's entry on quantization, if it is MLX's or that of transformers' `metal`.
+/// The config's quantization settings, if they are MLX's or those of transformers' `metal`.
 #[derive(Default)]
 pub(super) struct Settings<'a>(Option<&'a Json>);
 
@@ -92,12 +92,12 @@ impl<'a> Settings<'a> {
         Self(own().or_else(shared))
     }
 
-    /// Whether any were found.
+    /// Whether there are settings.
     pub(super) fn are_there(&self) -> bool {
         self.0.is_some()
     }
 
-    /// What the config says about the layer of that path.
+    /// Returns the settings of the layer with that path.
     pub(super) fn layer(&self, path: &str) -> Says {
         let Some(top) = self.0 else { return Says::Nothing };
         match top.get(path) {
@@ -109,7 +109,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// One object of settings; `complete` if what it leaves out has MLX's default.
+/// Reads one object of settings; `complete` if missing values have MLX's defaults.
 fn read(json: &Json, complete: bool) -> Says {
     let text = json.get("mode").map(|mode| mode.as_str().ok_or(mode));
     let mode = match text {
@@ -118,7 +118,7 @@ fn read(json: &Json, complete: bool) -> Says {
         Some(Err(_)) => None,
     };
     let Some(mode) = mode else {
-        return Says::Unreadable(format!("mode {} is not known", shown(&json["mode"])));
+        return Says::Unreadable(format!("mode {} is unknown", shown(&json["mode"])));
     };
     let number = |key: &str| match json.get(key) {
         None | Some(Json::Null) => Ok(None),

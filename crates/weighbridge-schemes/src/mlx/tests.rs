@@ -89,12 +89,12 @@ fn widths_that_contradict_the_config_are_found() {
     refuses(&all, with(json!({ "bits": 8 })), &["bits 8, group size 64", readings[0]]);
     refuses(&all, with(json!({ "bits": 7, "group_size": 64 })), &["bits 7"]);
     refuses(&all, with(json!({ "mode": "nvfp4" })), &["mode nvfp4"]);
-    refuses(&all, with(json!({ "mode": "turbo" })), &["mode \"turbo\" is not known"]);
+    refuses(&all, with(json!({ "mode": "turbo" })), &["mode \"turbo\" is unknown"]);
     refuses(&all, with(json!({ "bits": "4" })), &["bits is \"4\""]);
     refuses(&all, with(json!({ "bits": 4, "group_size": 0 })), &["group_size is 0"]);
     refuses(&all, with(json!(4)), &["its entry is 4"]);
     refuses(&all, with(json!(false)), &["says that it is not quantized"]);
-    refuses(&all, json!({}), &["no config says", readings[0], readings[1]]);
+    refuses(&all, json!({}), &["no config states", readings[0], readings[1]]);
     refuses(&all, with(json!({ "bits": 8, "group_size": u64::MAX })), &["group size 18446"]);
 }
 
@@ -118,7 +118,11 @@ fn companions_must_fit() {
     refuses(&[WEIGHT, scales(DType::BF16, &[4, 2]), BIASES], four_bits(), &["[4, 2]"]);
     refuses(&[WEIGHT, scales(DType::BF16, &[3]), BIASES], four_bits(), &["[3]"]);
     refuses(&[WEIGHT, scales(DType::U8, &[3, 4]), BIASES], four_bits(), &["biases too"]);
-    refuses(&[tensor("a.weight", DType::I32, &[3, 16]), SCALES, BIASES], four_bits(), &["U32 is"]);
+    refuses(
+        &[tensor("a.weight", DType::I32, &[3, 16]), SCALES, BIASES],
+        four_bits(),
+        &["expected U32"],
+    );
     refuses(
         &[tensor("a.weight", DType::U32, &[16]), SCALES, BIASES],
         four_bits(),
@@ -150,7 +154,7 @@ fn a_global_scale_is_one_for_each_matrix() {
     }
     let stacked = |dtype, global| with(&[2, 3, 16], &[2, 3, 8], dtype, global);
     reads(&stacked(DType::F32, &[2]), json!({}), "nvfp4-global", &[2, 3, 128]);
-    refuses(&stacked(DType::F32, &[]), json!({}), &["F32 [2] is expected"]);
+    refuses(&stacked(DType::F32, &[]), json!({}), &["expected F32 [2]"]);
     refuses(&stacked(DType::BF16, &[2]), json!({}), &["BF16"]);
     let flat = |global| with(&[3, 16], &[3, 8], DType::F32, global);
     reads(&flat(&[]), json!({}), "nvfp4-global", &[3, 128]);

@@ -1,4 +1,4 @@
-//! Weights whose codes lie in blocks of 16 bytes: gpt-oss, in transformers' and OpenAI's names.
+//! Weights whose codes are in blocks of 16 bytes: gpt-oss, with transformers' and OpenAI's names.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::dtype::DType;
 use crate::framework::parts::{described, parts_of};
 use crate::framework::{Bid, Bids, Evidence, Part, Recipe, TensorId};
 
-/// Whose names a weight has.
+/// The naming convention of a weight.
 #[derive(Clone, Copy, PartialEq)]
 enum Names {
-    /// `P_blocks`: transformers hands out the transposed weight.
+    /// `P_blocks`: transformers returns the transposed weight.
     Transformers,
     /// `P.blocks`
     OpenAi,
@@ -51,7 +51,7 @@ pub(super) fn bid_for(
     true
 }
 
-/// Scales of three dimensions whose blocks are gone.
+/// Reports three-dimensional scales without their blocks.
 fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
     let transformers = info.name.strip_suffix("_scales").map(|name| format!("{name}_blocks"));
     let openai = || info.name.strip_suffix(".scales").map(|name| format!("{name}.blocks"));
@@ -59,34 +59,35 @@ fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
     let looks_so = info.stored.element() == Some(DType::U8) && info.shape.len() == 3;
     if looks_so && evidence.method() == Some(GPT_OSS) && evidence.find(&blocks).is_none() {
         let message = format!(
-            "scales of an MXFP4 weight, but there is no {}; a shard may be missing",
+            "scales of an MXFP4 weight, but {} is not in the model; a shard may be missing",
             crate::text::escaped(&blocks)
         );
         bids.findings.push(Finding::of(&info.name, "orphan", message));
     }
 }
 
-/// Matrices, rows and columns; an explanation where the parts do not fit.
+/// Returns matrices, rows and columns, or why the parts do not fit.
 fn understood(blocks: &TensorInfo, scales: Option<&TensorInfo>) -> Result<[u64; 3], String> {
     let scales = scales.ok_or("its scales are missing")?;
     let &[matrices, rows, groups, bytes] = &blocks.shape[..] else {
-        refuse!("blocks have shape {:?}, four dimensions are expected", blocks.shape)
+        refuse!("blocks have shape {:?}, expected four dimensions", blocks.shape)
     };
-    refuse_if!(bytes != GROUP / 2, "blocks have {bytes} bytes, 16 are expected");
+    refuse_if!(bytes != GROUP / 2, "blocks have {bytes} bytes, expected 16");
     let byte_scales = [Some(DType::U8), Some(DType::F8_E8M0)].contains(&scales.stored.element());
     refuse_if!(
         scales.shape[..] != [matrices, rows, groups] || !byte_scales,
         "scales are {}, expected U8 [{matrices}, {rows}, {groups}]",
         described(scales)
     );
-    let columns = groups.checked_mul(GROUP).ok_or("blocks are too many")?;
-    // A stack of no matrices may state any sides; a single matrix of them must still be countable.
-    element_count(&[rows, columns]).ok_or("blocks are too many")?;
-    element_count(&[matrices, rows, columns]).ok_or("blocks are too many")?;
+    let columns = groups.checked_mul(GROUP).ok_or("there are too many blocks")?;
+    // A stack of no matrices may state any dimensions; a single matrix of them must still be
+    // countable.
+    element_count(&[rows, columns]).ok_or("there are too many blocks")?;
+    element_count(&[matrices, rows, columns]).ok_or("there are too many blocks")?;
     Ok([matrices, rows, columns])
 }
 
-/// The last two dimensions are the columns.
+/// Returns the shape with the last two dimensions merged into columns.
 fn unblocked(stored: &Shape) -> Shape {
     match &stored[..] {
         [front @ .., groups, bytes] => {
@@ -99,7 +100,7 @@ fn unblocked(stored: &Shape) -> Shape {
 
 fn bid_of(name: &str, names: Names, sides: [u64; 3], native: DType, parts: Vec<Part>) -> Bid {
     let [matrices, rows, columns] = sides;
-    // The rows of these two are those of gate and up in turn.
+    // In these two, rows of gate and up alternate.
     let interleaved = name.ends_with("gate_up_proj") || name.ends_with("mlp1_weight");
     let (shape, recipe): (Shape, Arc<dyn Recipe>) = match names {
         Names::Transformers => (

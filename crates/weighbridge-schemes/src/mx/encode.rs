@@ -43,30 +43,35 @@ const LEFT_OUT: [&str; 4] =
 impl Quantizer for GptOss {
     facts! {
         name: "mxfp4-gpt-oss",
-        about: "4-bit floats, a power of two for every 32, for the stacked experts of gpt-oss",
+        about: "4-bit floats, one power-of-two scale per 32, for gpt-oss's stacked experts",
         types: vec![DType::U8.into()],
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
         if request.wishes.group_size.is_some_and(|size| size != GROUP) {
-            return Err(Error::usage(format!("MXFP4 has groups of {GROUP}, and no others")));
+            return Err(Error::usage(format!("MXFP4 has a fixed group size of {GROUP}")));
         }
         let experts = request.weights.iter().filter(|weight| is_experts(weight));
         let kept = experts.clone().find(|weight| (request.keeps)(weight.name));
         if let Some(kept) = kept {
             // The loader expects blocks for all experts or none.
-            return Err(Error::unsupported("stacked experts are stored so in all layers or none")
-                .in_tensor(kept.name));
+            return Err(Error::unsupported(
+                "stacked experts must be quantized in all layers or in none",
+            )
+            .in_tensor(kept.name));
         }
         if experts.count() == 0 {
             return Err(Error::unsupported(
                 "the model has no stacked experts (experts.gate_up_proj, experts.down_proj), and \
-                 nothing else is stored in this layout",
+                 this layout stores nothing else",
             ));
         }
-        let fate = |weight: &Candidate<'_>| match is_experts(weight) {
-            true => Fate::Encode(Arc::new(Self) as Arc<dyn Encoder>),
-            false => Fate::Keep,
+        let fate = |weight: &Candidate<'_>| {
+            if is_experts(weight) {
+                Fate::Encode(Arc::new(Self) as Arc<dyn Encoder>)
+            } else {
+                Fate::Keep
+            }
         };
         let section = json!({ "modules_to_not_convert": LEFT_OUT, "quant_method": GPT_OSS });
         Ok(Chosen::stated(section, request.weights.iter().map(fate).collect(), Vec::new()))
@@ -89,9 +94,11 @@ impl Encoder for GptOss {
     }
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
-        let &[experts, inner, outer] = shape else { refuse!("it is no stack of matrices") };
+        let &[experts, inner, outer] = shape else { refuse!("it is not a stack of matrices") };
         if inner == 0 || outer == 0 || inner % GROUP != 0 {
-            return Err(format!("its columns of {inner} are no whole groups of {GROUP}"));
+            return Err(format!(
+                "column length {inner} is not a multiple of the group size ({GROUP})"
+            ));
         }
         let (elements, groups) = (inner * outer, inner / GROUP);
         let tensor = |end: &str, sides: &[u64], bytes| {
@@ -119,9 +126,9 @@ struct Experts {
 impl WeightEncoder for Experts {
     fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let [blocks, scales] = out else {
-            return Err(Error::usage("blocks and scales are two tensors"));
+            return Err(Error::usage("expected two tensors: blocks and scales"));
         };
-        let too_large = |_| Error::limit("a matrix is larger than this machine can address");
+        let too_large = |_| Error::limit("a matrix is too large for this machine's address space");
         let rows = usize::try_from(self.sides[0]).map_err(too_large)?;
         let columns = usize::try_from(self.sides[1]).map_err(too_large)?;
         let (matrix, stripe) = (rows.saturating_mul(columns), columns.saturating_mul(32));

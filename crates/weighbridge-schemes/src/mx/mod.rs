@@ -33,10 +33,10 @@ mod encode;
 mod packed;
 mod transposed;
 
-/// The scheme.
+/// The scheme of MX formats.
 pub struct Mx;
 
-/// What gpt-oss calls its method.
+/// gpt-oss's name for its method.
 const GPT_OSS: &str = "mxfp4";
 
 /// Columns that share a scale.

@@ -1,4 +1,4 @@
-//! Weights whose codes lie row by row, with their scales under various names.
+//! Weights whose codes are stored row by row, with scales under various names.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::framework::{
 };
 use crate::text::escaped;
 
-/// Bids for a weight with E8M0 scales beside it.
+/// Bids for a weight with E8M0 scales.
 pub(super) fn bid_for(
     evidence: &Evidence<'_>,
     id: TensorId,
@@ -59,7 +59,7 @@ pub(super) fn bid_for(
     bids.weights.push(bid);
 }
 
-/// The scale beside a weight, if it is of this scheme.
+/// Returns the scale of a weight, if it belongs to this scheme.
 fn scale_of_weight<'a>(
     evidence: &Evidence<'a>,
     info: &TensorInfo,
@@ -81,11 +81,11 @@ fn scale_of_weight<'a>(
     })
 }
 
-/// What codes are.
+/// Type of the codes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Fp4,
-    /// Six bits, `exponent` of which are the exponent's.
+    /// Six bits, `exponent` of them for the exponent.
     Fp6 {
         exponent: u32,
     },
@@ -119,7 +119,7 @@ fn understood(
     else {
         refuse!("it has no dimensions")
     };
-    let columns = cells.checked_mul(GROUP).ok_or("its scales are too many")?;
+    let columns = cells.checked_mul(GROUP).ok_or("it has too many scales")?;
     // Elements, for a type that counts them; else bytes.
     let (four, six) = match stored {
         DType::F4 => (columns, None),
@@ -129,40 +129,38 @@ fn understood(
         true if last == four => Kind::Fp4,
         true if Some(last) == six && stored == DType::U8 => six_bits(quark)?,
         _ => refuse!(
-            "{} is {}; for {}, MXFP4 has a scale for every 16 bytes of a row, MXFP6 for every 24",
+            "{} is {}; for {}, MXFP4 has one scale per 16 bytes of a row, MXFP6 one per 24",
             escaped(&scale.name),
             described(scale),
             described(info)
         ),
     };
     if quark.is_some_and(|quark| quark.e5m3) {
-        return Err("Quark's scales of format e5m3 cannot be decoded by this version".to_owned());
+        return Err("Quark's e5m3 scales are not supported".to_owned());
     }
     let shape: Shape = front.iter().copied().chain([columns]).collect();
     element_count(&shape).and(element_count(&shape[1..])).ok_or("it is too large")?;
     Ok((kind, shape))
 }
 
-/// Which six-bit float, as the config says.
+/// Returns the six-bit float that the config names.
 fn six_bits(quark: Option<&Quark>) -> Result<Kind, String> {
     let named = quark.map(|quark| &quark.six_bits[..]).unwrap_or_default();
     match named.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["fp6_e2m3"] => Ok(Kind::Fp6 { exponent: 2 }),
         ["fp6_e3m2"] => Ok(Kind::Fp6 { exponent: 3 }),
-        _ => Err("MXFP6, but the config does not say whether its elements are fp6_e2m3 or \
-                  fp6_e3m2, or names both"
-            .to_owned()),
+        _ => Err("MXFP6, but the config names neither fp6_e2m3 nor fp6_e3m2, or both".to_owned()),
     }
 }
 
-/// What AMD's Quark calls its method.
+/// AMD Quark's name for its method.
 pub(super) const QUARK: &str = "quark";
 
-/// What Quark's config says, at any depth.
+/// Quark's settings, at any depth.
 pub(super) struct Quark {
-    /// Scales between the codes: its older kind.
+    /// Whether scales are between the codes, as in its older format.
     in_band: bool,
-    /// Scales of a format that is not E8M0.
+    /// Whether scales have a format other than E8M0.
     e5m3: bool,
     /// The six-bit floats that are named.
     six_bits: Vec<String>,
@@ -183,7 +181,7 @@ impl Quark {
     }
 }
 
-/// Every text under a key, anywhere in the config's settings of quantization.
+/// Returns every text under a key, anywhere in the quantization settings.
 fn mentions(evidence: &Evidence<'_>, key: &str) -> Vec<String> {
     fn walk(json: &Json, key: &str, found: &mut Vec<String>) {
         match json {
@@ -205,14 +203,14 @@ fn mentions(evidence: &Evidence<'_>, key: &str) -> Vec<String> {
     found
 }
 
-/// Quark's older kind has its scales between the codes, and nothing beside the weight.
+/// Rejects Quark's older format, which has its scales between the codes.
 fn refuse_in_band(id: TensorId, info: &TensorInfo, bids: &mut Bids) {
-    let reason = "Quark's dtype `mx`, whose scales stand between the codes, cannot be decoded by \
-                  this version; export it with scale_format e8m0";
+    let reason = "Quark's dtype `mx`, which interleaves scales and codes, is not supported; export \
+                  it with scale_format e8m0";
     bids.refuse_tensor(info, vec![Part { role: "weight", tensor: id }], reason);
 }
 
-/// A recipe with its codes, which are of four bits and have no scale but their powers of two.
+/// Adds access to the codes to a recipe. They have four bits and no scales except powers of two.
 pub(super) fn with_codes(recipe: Matrix, shape: &[u64]) -> WithCodes<Matrix, FlatCodes> {
     let codes = FlatCodes {
         kept_from: Some((Taker::Layout, NOT_MOVED)),
@@ -221,7 +219,7 @@ pub(super) fn with_codes(recipe: Matrix, shape: &[u64]) -> WithCodes<Matrix, Fla
     WithCodes { recipe, codes }
 }
 
-/// Rows of codes with a scale for every 32; scales are part 1.
+/// Returns the recipe for rows of codes with one scale per 32; scales are part 1.
 pub(super) fn rows_of_codes(
     codes: Codes,
     columns: u64,

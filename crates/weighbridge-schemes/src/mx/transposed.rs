@@ -1,4 +1,4 @@
-//! gpt-oss's experts, transposed as transformers transposes them.
+//! gpt-oss's experts, transposed as in transformers.
 //!
 //! ```text
 //! part 0   blocks  [E, rows, columns / 32, 16]   two codes a byte, the low nibble first
@@ -6,8 +6,8 @@
 //! result           [E, columns, rows]
 //! ```
 //!
-//! A matrix is decoded in panels. A panel is a few columns of what is stored, in whole blocks, which
-//! are a few rows of the result.
+//! A matrix is decoded in panels. A panel is a few columns of the stored matrix, in whole blocks,
+//! which are a few rows of the result.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,11 +26,11 @@ use crate::source::{Slab, Staged};
 
 mod origins;
 
-/// Columns of a block.
+/// Columns per block.
 const BLOCK: usize = 32;
-/// Bytes of a block's codes.
+/// Bytes per block of codes.
 const BYTES: usize = BLOCK / 2;
-/// Rows transposed at a time, and blocks of them: their numbers stay in the second cache.
+/// Rows transposed at a time, and blocks of them: their numbers stay in the L2 cache.
 const ROWS: usize = 64;
 const BLOCKS: usize = 16;
 
@@ -39,7 +39,7 @@ pub(super) struct Transposed {
     rows: u64,
     columns: u64,
     codes: Codes,
-    /// The type it is decoded to by its own library.
+    /// Type that its own library decodes to.
     native: DType,
 }
 
@@ -55,9 +55,7 @@ impl Recipe for Transposed {
     }
 
     fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
-        Err(
-            "its experts lie in one stack, and no other layout has stacked experts with these codes",
-        )
+        Err("its experts are stacked, and no other layout has stacked experts with these codes")
     }
 
     fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
@@ -83,7 +81,7 @@ impl Recipe for Transposed {
         in_type_of!(out, self.decode_as(staged, elements, out))
     }
 
-    /// Whole blocks of all rows, as many as make equal parts of a matrix.
+    /// Returns whole blocks of all rows, as many as make equal parts of a matrix.
     fn batch(&self, most: u64) -> u64 {
         let (blocks, block) = (self.columns / BLOCK as u64, self.rows * BLOCK as u64);
         match most / block.max(1) {
@@ -104,12 +102,12 @@ struct Panel {
     elements: Range<u64>,
     /// Stored rows.
     rows: Range<u64>,
-    /// Blocks of each of them.
+    /// Blocks of each row.
     groups: Range<u64>,
 }
 
 impl Transposed {
-    /// Elements of a matrix.
+    /// Returns the elements per matrix.
     fn matrix(&self) -> u64 {
         self.rows * self.columns
     }
@@ -141,7 +139,7 @@ impl Transposed {
         let mut staged = staged.chunks_exact(2);
         for panel in self.panels(elements) {
             let Some(&[blocks, scales]) = staged.next() else {
-                return Err(Error::usage("MXFP4 needs its blocks and scales"));
+                return Err(Error::usage("expected MXFP4 blocks and scales"));
             };
             let (now, rest) = out.split_at_mut(length(panel.elements.end - panel.elements.start));
             out = rest;
@@ -154,7 +152,7 @@ impl Transposed {
     }
 }
 
-/// A panel with its bytes. An error is the row and the group of an invalid scale.
+/// A panel with its bytes. Errors are the row and the group of an invalid scale.
 struct StagedPanel<'a> {
     of: &'a Transposed,
     panel: Panel,
@@ -177,7 +175,7 @@ impl StagedPanel<'_> {
         self.each(whole.end * rows..elements.end, after)
     }
 
-    /// Some columns of all rows.
+    /// Decodes some columns of all rows.
     fn transpose<T: Number>(&self, wanted: &Range<u64>, out: &mut [T]) -> Result<(), (u64, u64)> {
         let (level, rows) = (simd::level(), length(self.of.rows));
         let first = self.panel.groups.start;
@@ -207,7 +205,7 @@ impl StagedPanel<'_> {
         Ok(())
     }
 
-    /// The definition, an element at a time.
+    /// Scalar definition, one element at a time.
     fn each<T: Number>(&self, elements: Range<u64>, out: &mut [T]) -> Result<(), (u64, u64)> {
         for (element, out) in elements.zip(out) {
             let (column, row) = (element / self.of.rows, element % self.of.rows);
@@ -223,7 +221,7 @@ impl StagedPanel<'_> {
     }
 }
 
-/// Scales of some blocks; an error is the index of an invalid one.
+/// Reads the scales of some blocks; an error is the index of an invalid one.
 fn powers(scales: &[u8], out: &mut [Factor]) -> Result<(), usize> {
     for (&scale, out) in scales.iter().zip(out) {
         *out = Factor { scale: power_of_two(scale), offset: 0.0 };
@@ -232,8 +230,8 @@ fn powers(scales: &[u8], out: &mut [Factor]) -> Result<(), usize> {
 }
 
 fn invalid_scale(expert: u64, row: u64, group: u64) -> Error {
-    Error::malformed(format!("the scale of matrix {expert}, row {row}, group {group} is 255, which is not a number"))
-        .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
+    Error::malformed(format!("the scale of matrix {expert}, row {row}, group {group} is 255 (NaN)"))
+        .hint("scales must be finite: the file is damaged, or its scheme is not the detected one")
 }
 
 #[cfg(test)]

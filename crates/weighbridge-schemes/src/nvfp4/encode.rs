@@ -31,21 +31,19 @@ use crate::framework::{
 use crate::simd::small_floats::e4m3;
 use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
 
-/// The way to store a model.
+/// ModelOpt's quantizer.
 pub(super) struct ModelOpt;
 
 impl Quantizer for ModelOpt {
     facts! {
         name: "nvfp4-modelopt",
-        about: "4-bit floats, a scale for every 16 columns and one for all (ModelOpt W4A16_NVFP4)",
+        about: "4-bit floats, one scale per 16 columns and one per tensor (ModelOpt W4A16_NVFP4)",
         types: [DType::U8, DType::F8_E4M3, DType::F32].map(Into::into).to_vec(),
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
         if request.wishes.group_size.is_some_and(|size| size != GROUP) {
-            return Err(Error::usage(format!(
-                "NVFP4 has groups of {GROUP} columns, and no others"
-            )));
+            return Err(Error::usage(format!("NVFP4 has a fixed group size of {GROUP}")));
         }
         let fused = Fused::new(request);
         let choice = choose_linear(request, |index, weight| {
@@ -65,24 +63,24 @@ impl Quantizer for ModelOpt {
     }
 }
 
-/// Embeddings are modules that ModelOpt could quantize, and lists as left alone.
+/// Whether a weight is an embedding, which ModelOpt could quantize and lists as excluded.
 fn is_embedding(weight: &Candidate<'_>) -> bool {
     weight.shape.len() == 2 && weight.name.ends_with("embed_tokens.weight")
 }
 
-/// Why a weight cannot be encoded.
+/// Returns why a weight cannot be encoded.
 fn check(weight: &Candidate<'_>) -> Result<(), String> {
     let columns = weight.shape.last().copied().unwrap_or(0);
     match weight.dtype {
         DType::F32 | DType::BF16 | DType::F16 if columns > 0 && columns % GROUP == 0 => Ok(()),
         DType::F32 | DType::BF16 | DType::F16 => {
-            Err(format!("its rows of {columns} are no whole groups of {GROUP}"))
+            Err(format!("row length {columns} is not a multiple of the group size ({GROUP})"))
         }
-        dtype => Err(format!("there is no rule for numbers of {dtype}")),
+        dtype => Err(format!("dtype {dtype} is not supported")),
     }
 }
 
-/// The section of the model's config.
+/// Returns the section of the model's config.
 fn section(excluded: &[String]) -> Json {
     json!({
         "config_groups": {
@@ -98,7 +96,7 @@ fn section(excluded: &[String]) -> Json {
     })
 }
 
-/// ModelOpt's own file.
+/// Returns ModelOpt's own file.
 fn file(excluded: &[String]) -> Result<Vec<u8>> {
     let quantization = json!({
         "quant_algo": ALGORITHM,
@@ -126,8 +124,11 @@ impl Encoder for Nvfp4Encoder {
     }
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
-        let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
-        refuse_if!(columns % GROUP != 0, "its rows of {columns} are no whole groups of {GROUP}");
+        let &[rows, columns] = shape else { return Err("it is not a matrix".to_owned()) };
+        refuse_if!(
+            columns % GROUP != 0,
+            "row length {columns} is not a multiple of the group size ({GROUP})"
+        );
         let tensor = |end: &str, dtype: DType, shape: &[u64], groups| {
             EncodedTensor::of(format!("{name}{end}"), dtype, shape, groups)
         };
@@ -147,7 +148,7 @@ impl Encoder for Nvfp4Encoder {
 impl WeightEncoder for Nvfp4Encoder {
     fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let [codes, scales, second] = out else {
-            return Err(Error::usage("codes and two levels of scales are three tensors"));
+            return Err(Error::usage("expected three tensors: codes and two levels of scales"));
         };
         let global = (self.largest)()? / (6.0 * 448.0);
         second.iter_mut().zip(global.to_le_bytes()).for_each(|(to, byte)| *to = byte);

@@ -21,10 +21,10 @@ use crate::framework::Evidence;
 use crate::framework::conventions::{comfy, modelopt};
 use crate::text::shortened;
 
-/// What ComfyUI calls the format.
+/// ComfyUI's name of the format.
 pub(super) const FORMAT: &str = "nvfp4";
 
-/// How bytes lie.
+/// Order of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     comfy: bool,
@@ -38,7 +38,7 @@ const COMFY_LINEAR: Layout = Layout { comfy: true, swizzled: false };
 const ALL: [Layout; 4] = [MODELOPT, MODELOPT_SWIZZLED, COMFY, COMFY_LINEAR];
 
 impl Layout {
-    /// The variant's name.
+    /// Returns the name of the variant.
     pub(super) fn name(self) -> &'static str {
         match (self.comfy, self.swizzled) {
             (false, false) => "modelopt",
@@ -53,7 +53,7 @@ impl Layout {
         self.comfy
     }
 
-    /// Whether scales lie in tiles.
+    /// Whether scales are in tiles.
     pub(super) fn is_swizzled(self) -> bool {
         self.swizzled
     }
@@ -63,7 +63,7 @@ impl Layout {
     }
 }
 
-/// The layout that all evidence agrees on.
+/// Returns the layout that all evidence agrees on.
 pub(super) fn decide(
     evidence: &Evidence<'_>,
     files: &Files,
@@ -82,13 +82,13 @@ pub(super) fn decide(
         (Described::No, false) if says_modelopt(evidence, found).map_err(undecodable)? => {
             (&[MODELOPT], "the config says")
         }
-        (Described::No, false) => (&ALL, "nothing beside the weight excludes"),
+        (Described::No, false) => (&ALL, "the metadata allows"),
     };
     let left: Vec<Layout> = said.iter().copied().filter(|one| one.fits(sides)).collect();
     match left[..] {
         [one] => Ok(one),
         [] => Err(undecodable(format!(
-            "{by} that its layout is {}, but the shape of weight_scale contradicts that",
+            "{by} layout {}, but the shape of weight_scale does not fit",
             names(said)
         ))),
         _ => by_choice(evidence, found, &left),
@@ -99,12 +99,12 @@ fn names(layouts: &[Layout]) -> String {
     layouts.iter().map(|one| one.name()).collect::<Vec<_>>().join(" or ")
 }
 
-/// The names of layouts as a user states them.
+/// Returns the names of layouts as a user states them.
 fn choices(layouts: &[Layout]) -> String {
     layouts.iter().map(|one| format!("nvfp4/{}", one.name())).collect::<Vec<_>>().join(" or ")
 }
 
-/// What the user says where several layouts are left.
+/// Returns the user's choice if several layouts are left.
 fn by_choice(
     evidence: &Evidence<'_>,
     found: &Candidate<'_>,
@@ -116,25 +116,25 @@ fn by_choice(
         return Ok(one);
     }
     let differ = |of: fn(Layout) -> bool| left.iter().any(|l| of(*l) != of(left[0]));
-    let nibbles = "whether the first of two codes is the low nibble (modelopt) or the high one \
-                   (comfy): if that were wrong, every two neighbours would be swapped";
-    let scales = "whether scales lie row by row or swizzled in tiles of 128 x 4: if that were \
-                  wrong, every group would get another's scale";
+    let nibbles = "the first of two codes may be the low nibble (modelopt) or the high one \
+                   (comfy), and the wrong choice swaps every two neighbours";
+    let scales = "scales may be stored row by row or swizzled in tiles of 128 x 4, and the wrong \
+                  choice gives every group another's scale";
     let open = match (differ(Layout::is_comfy), differ(Layout::is_swizzled)) {
-        (true, true) => format!("{nibbles}; and {scales}"),
+        (true, true) => format!("{nibbles}; {scales}"),
         (true, false) => nibbles.to_owned(),
         _ => scales.to_owned(),
     };
     let not_it = choice.map_or_else(String::new, |choice| {
-        format!("; '{}', which was given for it, is not one of them", shortened(choice, 40))
+        format!("; '{}' was given, but is not one of them", shortened(choice, 40))
     });
     Err((
         "ambiguous",
-        format!("NVFP4, but nothing says {open}. It could be {}{not_it}", choices(left)),
+        format!("its NVFP4 layout is ambiguous: {open}; choices: {}{not_it}", choices(left)),
     ))
 }
 
-/// Who describes a weight as ComfyUI reads it.
+/// Where a weight is described in ComfyUI's terms.
 enum Described {
     Tensor,
     Metadata,
@@ -161,23 +161,23 @@ fn described(
     match comfy::format(&json) {
         Some(FORMAT) => Ok(described),
         other => Err(format!(
-            "it has the parts of an NVFP4 weight, but is described as {}",
+            "it has the tensors of an NVFP4 weight, but its metadata says {}",
             shortened(other.unwrap_or("nothing"), 40)
         )),
     }
 }
 
-/// What the metadata of each file says, read once.
+/// Metadata of each file, read once.
 pub(super) struct Files {
     of: Vec<File>,
-    /// Whether codes may go into another scheme: elsewhere, activations are then of four bits too.
+    /// Whether codes may move to another scheme, where activations would be four-bit too.
     pub(super) may_move: bool,
 }
 
 struct File {
     /// Descriptions of layers for ComfyUI, by module, or why they cannot be read.
     layers: Option<Result<Json, &'static str>>,
-    /// The file's own metadata names ModelOpt.
+    /// Whether the file's own metadata names ModelOpt.
     by_modelopt: bool,
 }
 
@@ -200,8 +200,7 @@ impl Files {
     }
 }
 
-/// Whether a config file says that ModelOpt wrote the weight; an explanation where it says so
-/// but names another kind.
+/// Whether a config file says that ModelOpt wrote the weight; an error if it names another kind.
 fn says_modelopt(evidence: &Evidence<'_>, found: &Candidate<'_>) -> Result<bool, String> {
     if !evidence.method().is_some_and(modelopt::is_method) {
         return Ok(false);
@@ -214,7 +213,7 @@ fn says_modelopt(evidence: &Evidence<'_>, found: &Candidate<'_>) -> Result<bool,
     let named = |of: &dyn Fn(&Json) -> Option<String>| all.iter().flatten().find_map(|j| of(j));
     match named(&of_layer).or_else(|| named(&modelopt::algorithm)) {
         Some(name) if !name.contains("NVFP4") && name != "MIXED_PRECISION" => Err(format!(
-            "it has the parts of an NVFP4 weight, but the config says {}",
+            "it has the tensors of an NVFP4 weight, but the config says {}",
             shortened(&name, 40)
         )),
         _ => Ok(true),

@@ -55,7 +55,7 @@ mod target;
 use layout::{Files, Layout};
 use sides::Sides;
 
-/// The scheme.
+/// The NVFP4 scheme.
 pub struct Nvfp4;
 
 /// Columns that share a scale.
@@ -94,18 +94,18 @@ impl Scheme for Nvfp4 {
     }
 }
 
-/// A weight with those of its companions that are there.
+/// A weight with the companions that exist.
 struct Candidate<'a> {
     id: TensorId,
     weight: &'a TensorInfo,
-    /// `a` of `a.weight`; the whole name of a parameter that is not called so.
+    /// `a` for `a.weight`; the whole name of a parameter with another name.
     module: &'a str,
     scales: Option<StoredTensor<'a>>,
     global: Option<StoredTensor<'a>>,
 }
 
 impl<'a> Candidate<'a> {
-    /// Bytes with a scale of the kind that only this scheme has.
+    /// Returns a candidate: bytes with a type of scale that only this scheme has.
     fn of(evidence: &Evidence<'a>, id: TensorId, weight: &'a TensorInfo) -> Option<Self> {
         if weight.stored.element() != Some(DType::U8) {
             return None;
@@ -115,7 +115,7 @@ impl<'a> Candidate<'a> {
             let find = |role: &str| evidence.find(&format!("{}{end}_{role}", weight.name));
             let (scales, global) = (find("scale"), find("scale_2"));
             let e4m3 = |(_, info): (_, &TensorInfo)| info.stored.element() == Some(DType::F8_E4M3);
-            // ModelOpt's whole numbers of four bits have scales that are floats.
+            // ModelOpt's four-bit integers have float scales.
             let whole = |(_, info): (_, &TensorInfo)| {
                 matches!(info.stored.element(), Some(DType::F32 | DType::BF16 | DType::F16))
                     && evidence.method() == Some(modelopt::METHOD.name)
@@ -131,7 +131,7 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// A tensor of the weight's module.
+    /// Returns a tensor of the weight's module.
     fn beside<'e>(&self, evidence: &Evidence<'e>, role: &str) -> Option<StoredTensor<'e>> {
         evidence.find(&format!("{}.{role}", self.module))
     }
@@ -148,7 +148,7 @@ impl<'a> Candidate<'a> {
 fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Candidate<'_>, bids: &mut Bids) {
     let parts = found.parts(evidence);
     if let Some((id, _)) = evidence.beside(found.module, comfy::TENSOR) {
-        bids.dropped.push((id, "describes the layout of the weight beside it".to_owned()));
+        bids.dropped.push((id, "layout description, not a weight".to_owned()));
     }
     let bid = match understood(evidence, files, found, &parts) {
         Ok((layout, sides, native)) => Bid {
@@ -167,7 +167,7 @@ fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Candidate<'_>, bids: 
     bids.weights.push(bid);
 }
 
-/// The kind of a finding and its message.
+/// Kind and message of a finding.
 type Refusal = (&'static str, String);
 
 fn understood(
@@ -187,24 +187,23 @@ fn understood(
     Ok((layout, sides, evidence.model_dtype().unwrap_or(DType::BF16)))
 }
 
-/// Weights that are one factor of several.
+/// Rejects weights that are one of several factors.
 fn refuse_factored(parts: &[Part]) -> Result<(), String> {
     let has = |role: &str| parts.iter().any(|part| part.role == role);
     refuse_if!(
         has("svdquant_lora_a") || has("svdquant_lora_b"),
-        "NVFP4_SVD: the weight is the sum of these codes and of a product of two low-rank matrices \
-         (svdquant_lora_a, svdquant_lora_b), with a factor for each input (pre_quant_scale); this \
-         version cannot combine them"
+        "NVFP4_SVD is not supported: the weight is the sum of these codes and a low-rank product \
+         (svdquant_lora_a, svdquant_lora_b), with a factor per input (pre_quant_scale)"
     );
     refuse_if!(
         has("pre_quant_scale"),
-        "NVFP4_AWQ: the layer multiplies its input with pre_quant_scale, so that these codes alone \
-         are not the weight; this version cannot combine them"
+        "NVFP4_AWQ is not supported: the layer multiplies its input by pre_quant_scale, so these \
+         codes alone are not the weight"
     );
     Ok(())
 }
 
-/// Two codes a byte.
+/// Returns the shape of the weight: two codes per byte.
 fn unpacked_shape(stored: &Shape) -> Shape {
     let mut shape = stored.clone();
     if let Some(last) = shape.last_mut() {
@@ -221,43 +220,41 @@ fn recipe(layout: Layout, sides: &Sides, native: DType, may_move: bool) -> Arc<d
     }
     let codes = FlatCodes {
         global: Some(Global { part: 2, divides: false, input: "input_scale" }),
-        kept_from: Some(match may_move {
-            true => (Taker::Layout, ACTIVATIONS),
-            false => (Taker::Blocks, NOT_MOVED),
+        kept_from: Some(if may_move {
+            (Taker::Layout, ACTIVATIONS)
+        } else {
+            (Taker::Blocks, NOT_MOVED)
         }),
         ..FlatCodes::new(&sides.shape(), (GROUP, DType::F8_E4M3), false)
     };
     Arc::new(WithCodes { recipe: matrix, codes })
 }
 
-/// Why weights stay as they are whose activations are quantized, too.
-const ACTIVATIONS: &str = "activations are quantized too (NVFP4, not W4A16_NVFP4), which is said \
-                           otherwise in other layouts";
+/// Reason for weights whose activations are quantized too.
+const ACTIVATIONS: &str = "its activations are quantized too (NVFP4, not W4A16_NVFP4), which other \
+                           layouts express differently";
 
 fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {
-    let (packing, zero) = match layout.is_comfy() {
-        true => (Packing::HighNibbles, -0.0),
-        false => (Packing::LowNibbles, 0.0),
-    };
+    let (packing, zero) =
+        if layout.is_comfy() { (Packing::HighNibbles, -0.0) } else { (Packing::LowNibbles, 0.0) };
     let steps = layout.is_comfy().then_some(native);
     let stacked = |grid: Grid| match sides.globals {
         1 => grid,
-        // One factor for each of the stacked matrices.
+        // One factor per stacked matrix.
         _ => Grid { matrix: sides.rows, band: u64::MAX, ..grid },
     };
     let global = stacked(Grid::single(2, DType::F32));
-    let factors: Box<dyn Factors> = match layout.is_swizzled() {
-        true => {
-            let tiles = Tiles::of_columns(sides.scales.1);
-            Box::new(TiledScales { tiles, dtype: DType::F8_E4M3, has_global: true, steps })
-        }
-        false => Box::new(Scales {
+    let factors: Box<dyn Factors> = if layout.is_swizzled() {
+        let tiles = Tiles::of_columns(sides.scales.1);
+        Box::new(TiledScales { tiles, dtype: DType::F8_E4M3, has_global: true, steps })
+    } else {
+        Box::new(Scales {
             scale: Grid::rows(1, DType::F8_E4M3, sides.scales.1),
             global: Some(global),
             cell: Cell::TimesGlobal,
             offset: None,
             steps,
-        }),
+        })
     };
     Matrix {
         codes: Codes::new(packing, |code| if code == 8 { zero } else { E2M1[usize::from(code)] }),

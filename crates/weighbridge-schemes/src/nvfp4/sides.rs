@@ -1,4 +1,4 @@
-//! The sides of a weight, from the shapes of its parts.
+//! Dimensions of a weight, derived from the shapes of its parts.
 
 use serde_json::Value as Json;
 
@@ -9,10 +9,10 @@ use crate::dtype::DType;
 use crate::framework::Evidence;
 use crate::framework::conventions::comfy;
 
-/// The sides of one weight.
+/// Dimensions of one weight.
 #[derive(Debug)]
 pub(super) struct Sides {
-    /// Matrices on top of each other, for a weight of three dimensions.
+    /// Number of stacked matrices, for a weight of three dimensions.
     pub(super) matrices: Option<u64>,
     pub(super) rows: u64,
     pub(super) columns: u64,
@@ -23,8 +23,8 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// What the shapes say, as long as nothing is known of the order of the bytes.
-    /// An explanation where a part is missing or its type or shape cannot be right.
+    /// Reads the dimensions, independent of the byte order. Returns why a part is missing or its
+    /// type or shape is wrong.
     pub(super) fn of(found: &Candidate<'_>) -> Result<Self, String> {
         let (_, scales) = found.scales.ok_or("its `weight_scale` is missing")?;
         let (_, global) = found.global.ok_or("its `weight_scale_2` is missing")?;
@@ -33,10 +33,7 @@ impl Sides {
         let (matrices, rows, row_bytes) = match found.weight.shape[..] {
             [rows, bytes] => (None, rows, bytes),
             [matrices, rows, bytes] => (Some(matrices), rows, bytes),
-            _ => refuse!(
-                "its shape is {:?}, two or three dimensions are expected",
-                found.weight.shape
-            ),
+            _ => refuse!("its shape is {:?}, expected two or three dimensions", found.weight.shape),
         };
         let scale_sides = match (matrices, &scales.shape[..]) {
             (None, &[rows, columns]) => (rows, columns),
@@ -49,8 +46,7 @@ impl Sides {
         let globals = element_count(&global.shape).unwrap_or(0);
         refuse_if!(
             globals != 1 && Some(globals) != matrices,
-            "weight_scale_2 has shape {:?}; one number, or one for each stacked matrix, is \
-             expected",
+            "weight_scale_2 has shape {:?}, expected one number or one per stacked matrix",
             global.shape
         );
         element_count(&[rows, columns])
@@ -59,22 +55,22 @@ impl Sides {
             .ok_or("it is too large")?;
         let sides = Self { matrices, rows, columns, row_bytes, scales: scale_sides, globals };
         let is_transposed = scale_sides == (rows / 8, row_bytes) && rows % 8 == 0;
-        match sides.fits_rows() || sides.fits_tiles() {
-            true => Ok(sides),
-            false if is_transposed && matrices.is_some() => {
-                Err("its codes are packed along the middle dimension, as ModelOpt stores fused \
-                 experts of [in, out]; this version cannot decode that"
-                    .to_owned())
-            }
-            false => Err(unfitting(found.weight, scales)),
+        if sides.fits_rows() || sides.fits_tiles() {
+            return Ok(sides);
         }
+        refuse_if!(
+            is_transposed && matrices.is_some(),
+            "codes packed along the middle dimension, as in ModelOpt's fused experts [in, out], \
+             are not supported"
+        );
+        Err(unfitting(found.weight, scales))
     }
 
     fn groups(&self) -> u64 {
         (self.row_bytes * 2).div_ceil(GROUP)
     }
 
-    /// Whether there is one scale for each group of each row.
+    /// Whether there is one scale per group of each row.
     pub(super) fn fits_rows(&self) -> bool {
         self.scales == (self.rows, self.groups())
     }
@@ -87,7 +83,7 @@ impl Sides {
         self.matrices.is_none() && rows == self.rows.next_multiple_of(swizzle::ROWS) && fits
     }
 
-    /// The sides without padding, which the layout leaves to the model.
+    /// Returns the dimensions without padding, which the layout leaves to the model.
     pub(super) fn trimmed(
         mut self,
         evidence: &Evidence<'_>,
@@ -99,7 +95,7 @@ impl Sides {
         Ok(self)
     }
 
-    /// The logical shape.
+    /// Returns the logical shape.
     pub(super) fn shape(&self) -> Shape {
         self.matrices.into_iter().chain([self.rows, self.columns]).collect()
     }
@@ -108,7 +104,7 @@ impl Sides {
 fn expect_type(info: &TensorInfo, expected: DType) -> Result<(), String> {
     refuse_if!(
         info.stored.element() != Some(expected),
-        "{} is {}, {expected} is expected",
+        "{} is {}, expected {expected}",
         crate::text::escaped(&info.name),
         info.stored.name()
     );
@@ -125,13 +121,13 @@ fn unfitting(weight: &TensorInfo, scales: &TensorInfo) -> String {
         [*height, *width] = swizzle::padded(*height, *width);
     }
     format!(
-        "weight_scale has shape {:?}; for codes of {:?} it is {rows:?} row by row, or {tiles:?} \
-         swizzled",
+        "weight_scale has shape {:?}; for codes of {:?}, expected {rows:?} row by row, or \
+         {tiles:?} swizzled",
         scales.shape, weight.shape
     )
 }
 
-/// The sides without padding to multiples of 16, as far as anything tells them.
+/// Returns the dimensions without padding to multiples of 16, as far as they are known.
 fn true_sides(
     evidence: &Evidence<'_>,
     found: &Candidate<'_>,
@@ -147,9 +143,7 @@ fn true_sides(
             shape.as_array().into_iter().flatten().filter_map(Json::as_u64).collect();
         return match sides[..] {
             [r, c] if fits(r, rows) && fits(c, columns) => Ok((r, c)),
-            _ => Err(format!(
-                "comfy_quant says that its shape is {shape}, but [{rows}, {columns}] is stored"
-            )),
+            _ => Err(format!("comfy_quant says shape {shape}, but [{rows}, {columns}] is stored")),
         };
     }
     let bias = found.beside(evidence, "bias").map(|(_, info)| &info.shape[..]);

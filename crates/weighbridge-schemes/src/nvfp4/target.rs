@@ -1,4 +1,4 @@
-//! Four-bit floats of other schemes in the layout of ModelOpt, activations as they are.
+//! Stores four-bit floats of other schemes in ModelOpt's layout, with unquantized activations.
 
 use serde_json::{Value as Json, json};
 
@@ -6,10 +6,10 @@ use super::{GROUP, modelopt};
 use crate::arithmetic::SmallFloats;
 use crate::framework::{CodeNumbers, CodedWeight, LaidOut, TargetLayout, ToLayOut, Unfit};
 
-/// The layout.
+/// ModelOpt's layout.
 pub(super) struct ModelOptLayout;
 
-/// Its tensors. ModelOpt's reader takes code 8 for zero, so that minus zero loses its sign there.
+/// Its tensors. ModelOpt's reader reads code 8 as zero, so minus zero loses its sign there.
 const TENSORS: SmallFloats = SmallFloats {
     ends: ["weight", "weight_scale", "weight_scale_2"],
     factor_shape: &[],
@@ -17,8 +17,7 @@ const TENSORS: SmallFloats = SmallFloats {
     has_minus_zero: false,
 };
 
-const SIGNS: &str =
-    "codes of minus zero stay as they are: ModelOpt's own reader takes them for zero";
+const SIGNS: &str = "codes of minus zero are kept, but ModelOpt's own reader reads them as zero";
 
 impl TargetLayout for ModelOptLayout {
     fn name(&self) -> Option<&'static str> {
@@ -49,7 +48,7 @@ impl TargetLayout for ModelOptLayout {
     }
 }
 
-/// What it calls four-bit floats whose activations stay as they are.
+/// ModelOpt's name for four-bit floats with unquantized activations.
 pub(super) const ALGORITHM: &str = "W4A16_NVFP4";
 
 fn settings(ignore: &[&str]) -> Json {
@@ -65,7 +64,7 @@ fn settings(ignore: &[&str]) -> Json {
     })
 }
 
-/// ModelOpt, in the version that writes this.
+/// Returns ModelOpt as producer, in the version that writes this.
 pub(super) fn producer() -> Json {
     json!({ "name": modelopt::METHOD.name, "version": "0.47.0" })
 }

@@ -1,18 +1,18 @@
-//! What all weights of a model must have in common where one config speaks of all of them.
+//! Properties that all weights of a model must share if one config describes all of them.
 
 use crate::framework::{CodedWeight, Unfit};
 
-/// The bits of all codes, and the inputs of a group.
+/// Bits per code and group size, the same for all weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alike {
-    /// Bits of a code.
+    /// Bits per code.
     pub bits: u32,
-    /// Inputs of a group; `None` if there is one for all inputs of each weight.
+    /// Group size; `None` if each weight has a single group.
     pub group: Option<u64>,
 }
 
 impl Alike {
-    /// What the weights have in common; otherwise those that are unlike the first.
+    /// Returns the shared properties, or the weights that differ from the first.
     pub(crate) fn of(weights: &[CodedWeight<'_>]) -> Result<Self, Vec<Unfit>> {
         let bits = weights.first().map_or(4, |weight| weight.form.bits());
         let grouped = weights.iter().find(|weight| weight.form.groups() > 1);
@@ -30,18 +30,19 @@ impl Alike {
 
     fn unlike(&self, weight: &CodedWeight<'_>) -> String {
         let said = |bits: u32, group: Option<u64>| match group {
-            Some(group) => format!("{bits} bits in groups of {group}"),
+            Some(group) => format!("{bits} bits, group size {group}"),
             None => format!("{bits} bits"),
         };
         let form = &weight.form;
         format!(
-            "its codes have {}, those of other weights {}: this layout has one for all",
+            "its codes have {}, those of other weights {}; this layout needs the same for all \
+             weights",
             said(form.bits(), Some(form.group)),
             said(self.bits, self.group)
         )
     }
 
-    /// The group size as configs have it.
+    /// Returns the group size as configs write it.
     pub(crate) fn group_size(&self) -> i64 {
         self.group.and_then(|group| i64::try_from(group).ok()).unwrap_or(-1)
     }

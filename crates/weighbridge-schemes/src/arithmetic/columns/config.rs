@@ -1,4 +1,4 @@
-//! What the configs say about weights of this kind, under the keys that their writers share.
+//! Config settings of weights packed in columns, under the keys that their writers share.
 //!
 //! ```text
 //! quant_method        files of 2023 say nothing
@@ -8,8 +8,8 @@
 //! extra_config        AutoRound: names; what is no module's name is a pattern, anywhere in a name
 //! ```
 //!
-//! Patterns may be of a kind that only Python reads. What they would say is then one of several
-//! possibilities, between which the shapes decide.
+//! Patterns may use syntax that only Python supports. Their effect is then one of several
+//! possibilities, and the shapes decide.
 
 use std::collections::HashMap;
 
@@ -24,71 +24,72 @@ use crate::text::shortened;
 pub(crate) const AUTO_ROUND: Method =
     Method { aliases: &["autoround", "intel/auto-round"], ..Method::named("auto-round") };
 
-/// Files that hold the settings where config.json does not.
+/// Files that hold the settings if config.json does not.
 pub(crate) const FILES: [ConfigFile; 2] = [
     ConfigFile { name: "quantize_config.json", holds: Holds::Settings },
     ConfigFile { name: "quant_config.json", holds: Holds::Settings },
 ];
 
-/// Who wrote the settings that a scheme finds its layout in.
+/// The writer of the settings that determine the layout.
 pub(crate) enum Writer {
     /// The scheme's own library.
     Own,
-    /// AutoRound, which says by a label which layout it wrote.
+    /// AutoRound, which names its layout with a label.
     AutoRound(String),
 }
 
-/// The text under a key of some settings, in lower case.
+/// Returns the text under a key of some settings, in lower case.
 pub(crate) fn text(settings: &Json, key: &str) -> Option<String> {
     settings.get(key).and_then(Json::as_str).map(str::to_lowercase)
 }
 
-/// What the configs say about the whole model.
+/// Settings of the whole model.
 pub(crate) struct Settings<'a, L> {
-    /// How weights lie, in the scheme's words; the name of a layout that is not decoded.
+    /// Layout of the weights in the scheme's terms, or the name of an unsupported layout.
     pub layout: Result<L, String>,
-    /// Activations are rotated while the model runs (AutoRound's rotations): weights make sense only
-    /// together with the same rotation.
+    /// Whether activations are rotated at run time (AutoRound's rotations). Weights are then valid
+    /// only with the same rotation.
     pub rotated: bool,
-    /// The bits and the group size of most weights.
+    /// Bits and group size of most weights.
     usual: Packed,
-    /// Those of single modules.
+    /// Bits and group size of single modules.
     named: HashMap<&'a str, Packed>,
-    /// Those of modules whose names fit a pattern.
+    /// Bits and group size of modules whose names match a pattern.
     rules: Vec<Rule<'a>>,
-    /// What comparing with them may cost.
+    /// Budget for matching names.
     budget: MatchBudget,
 }
 
-/// A pattern of module names, and what it says of them.
+/// A pattern of module names, and the settings of the modules it matches.
 struct Rule<'a> {
     text: &'a str,
-    /// `None` if it cannot be read here.
+    /// `None` if the syntax is not supported.
     pattern: Option<Regex>,
     says: Says,
 }
 
 enum Says {
-    /// They are not quantized.
+    /// Not quantized.
     Plain,
-    /// They are packed so, and no later rule matters.
+    /// Packed with these settings; later rules are ignored.
     Packed(Packed),
-    /// They may be packed so: which of several rules counts depends on modules that are not here.
+    /// Perhaps packed with these settings: which rule applies depends on modules that are not in
+    /// the file.
     Perhaps(Packed),
 }
 
-/// Bits and group size of a weight, as far as a config says.
+/// Bits and group size of a weight, as far as a config states them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Packed {
-    /// Bits of a code.
+    /// Bits per code.
     pub bits: Option<u64>,
-    /// Inputs of a group; `Some(None)` is one group for all.
+    /// Group size; `Some(None)` is a single group.
     pub group_size: Option<Option<u64>>,
 }
 
 impl Packed {
     fn of(json: &Json) -> Self {
-        // Configs that were edited by hand have numbers as text too.
+        // Configs that were edited by hand may have numbers as text.
         let whole = |json: &Json| json.as_i64().or_else(|| json.as_str()?.trim().parse().ok());
         let number = |keys: [&str; 2]| keys.iter().find_map(|key| whole(json.get(*key)?));
         let group_size = number(["group_size", "q_group_size"]);
@@ -102,22 +103,22 @@ impl Packed {
         Self { bits: self.bits.or(usual.bits), group_size: self.group_size.or(usual.group_size) }
     }
 
-    /// How many inputs each of `groups` groups has, or why they do not fit.
+    /// Returns the inputs per group for `groups` groups, or why they do not fit.
     pub(crate) fn group_size(self, inputs: u64, groups: u64) -> Result<u64, String> {
         let size = match self.group_size {
             Some(size) => size.unwrap_or(inputs),
             None if inputs.is_multiple_of(groups) => inputs / groups,
             None => {
                 return Err(format!(
-                    "no config says its group size, and {groups} groups do not divide its {inputs} \
-                     inputs"
+                    "no config states the group size, and {inputs} inputs are not a multiple of \
+                     {groups} groups"
                 ));
             }
         };
         match inputs.div_ceil(size) {
             fitting if fitting == groups => Ok(size),
             other => Err(format!(
-                "the config's group size {size} gives {other} groups of {inputs} inputs, but \
+                "the config's group size {size} gives {other} groups for {inputs} inputs, but the \
                  scales have {groups}"
             )),
         }
@@ -125,9 +126,9 @@ impl Packed {
 }
 
 impl<'a, L> Settings<'a, L> {
-    /// What the configs say; `Ok(None)` if nothing at all, `Err` if they name another method or
-    /// of a layout that `layout` does not know. Settings that name no method and that no scheme
-    /// recognises are those of `own` if it `takes_unnamed`.
+    /// Reads the settings. `Ok(None)` if there are none, `Err` if they name another method or a
+    /// layout that `layout` does not know. Settings that name no method and that no scheme
+    /// recognises belong to `own` if it `takes_unnamed`.
     pub(crate) fn of(
         evidence: &Evidence<'a>,
         own: &Method,
@@ -186,8 +187,8 @@ impl<'a, L> Settings<'a, L> {
         }
     }
 
-    /// The possible bits and group sizes of a module: one, unless a rule leaves it open; or why
-    /// there is none.
+    /// Returns the possible bits and group sizes of a module, more than one if a rule leaves them
+    /// open; or why there is none.
     pub(crate) fn of_module(&self, module: &str) -> Result<Vec<Packed>, String> {
         if let Some(&packed) = self.named.get(module) {
             return Ok(vec![packed]);
@@ -203,8 +204,8 @@ impl<'a, L> Settings<'a, L> {
                 }
                 (Some(true), Says::Plain) => {
                     return Err(format!(
-                        "the config's rule `-:{}` says that it is not quantized, but it is packed; \
-                         put the config that belongs to this model beside it",
+                        "the config's rule `-:{}` marks it as not quantized, but it is packed; use \
+                         the config of this model",
                         shortened(rule.text, 60)
                     ));
                 }
@@ -221,12 +222,12 @@ impl<'a, L> Settings<'a, L> {
     }
 }
 
-/// Why a weight of a rotated model is refused.
-pub(crate) const ROTATED: &str = "the config says that activations are rotated while the model \
-                                  runs (rotation_config), so its values make sense only with \
-                                  the same rotation; to decode them all the same, state its scheme";
+/// Reason for rejecting a weight of a rotated model.
+pub(crate) const ROTATED: &str = "the config rotates activations at run time (rotation_config), so \
+                                  its values are only valid with that rotation; to decode them \
+                                  anyway, set its scheme";
 
-/// Whether a setting says anything at all.
+/// Whether a setting has any content.
 fn says(json: Option<&Json>) -> bool {
     json.is_some_and(|json| match json {
         Json::Null | Json::Bool(false) => false,
@@ -238,12 +239,12 @@ fn says(json: Option<&Json>) -> bool {
 }
 
 impl<'a> Rule<'a> {
-    /// A pattern that fits names from their start on, as Python's `match` has it.
+    /// Creates a rule whose pattern matches from the start of a name, as Python's `match` does.
     fn at_start(text: &'a str, says: Says, budget: &MatchBudget) -> Self {
         Self { text, pattern: budget.pattern_at_start(text), says }
     }
 
-    /// Whether a module's name fits; `None` if that cannot be told.
+    /// Whether a module's name matches; `None` if that cannot be decided.
     fn fits(&self, module: &str) -> Option<bool> {
         Some(self.text == module || self.pattern.as_ref()?.is_match(module))
     }

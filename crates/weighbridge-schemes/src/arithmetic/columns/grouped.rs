@@ -1,4 +1,4 @@
-//! The codes of weights that are stored with their inputs outermost, as they are.
+//! Exposes the codes of weights that are stored with inputs outermost.
 
 use super::{Columns, WordLayout, length};
 use crate::arithmetic::first;
@@ -10,7 +10,7 @@ use super::zeros::INTERLEAVED;
 
 impl GroupedCodes for Columns {
     fn form(&self, _: Taker) -> Result<GroupedForm, String> {
-        // One group is one however large the settings say that it is.
+        // A single group stays one, even if the settings state a larger size.
         let group = if self.groups == 1 { self.inputs } else { self.group_size };
         let codes = (self.codes.packing.bits(), true);
         GroupedForm::of_integers(codes, [self.outputs, self.inputs, group], self.scale_type)
@@ -27,9 +27,7 @@ impl GroupedCodes for Columns {
         match self.groups_of(listed.bytes()) {
             Ok(None) => Ok(()),
             Ok(Some(_)) => {
-                Err("its inputs belong to groups in an order of their own (act order), \
-                                which another layout cannot tell"
-                    .to_owned())
+                Err("it uses act-order groups, which other layouts cannot store".to_owned())
             }
             Err(error) => Err(error.message().to_owned()),
         }
@@ -122,7 +120,7 @@ impl Columns {
     }
 }
 
-/// Every pair of numbers below two others, the second counted faster.
+/// Returns every pair of numbers below two limits, the second varying faster.
 fn pairs(outer: usize, inner: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..outer).flat_map(move |outer| (0..inner).map(move |inner| (outer, inner)))
 }

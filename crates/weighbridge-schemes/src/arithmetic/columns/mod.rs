@@ -1,7 +1,6 @@
-//! Shared by GPTQ and AWQ: packed weights that are stored with their inputs outermost.
+//! Packed weights that are stored with their inputs outermost, shared by GPTQ and AWQ.
 //!
-//! Both store a weight transposed: what becomes a row of the result is a column of words in the
-//! file.
+//! Both store a weight transposed: a row of the result is a column of words in the file.
 //!
 //! ```text
 //! codes    words [in, packed, out] or [in, out, packed]    see `WordLayout`
@@ -11,13 +10,13 @@
 //! ```
 //!
 //! So a tile of rows is a strip of columns. It is cut into pieces of 64 outputs and about 512
-//! inputs; the words of a piece are turned into one *stream* for each output, in which the codes
-//! of consecutive inputs lie one behind the other ([`streams`]). From there on it is a row of
-//! codes like any other ([`crate::arithmetic::matrix`]).
+//! inputs. The words of a piece are turned into one *stream* per output, in which the codes of
+//! consecutive inputs are adjacent ([`streams`]). From there on it is a row of codes like any other
+//! ([`crate::arithmetic::matrix`]).
 //!
-//! Recipe: `w[out][in] = scale[g][out] * (code - zero[g][out])`. The difference is a small
-//! integer, the product of it and a scale of sixteen bits is exact in f32: f32 is unrounded, and
-//! the native type (that of the scales) is that value rounded once.
+//! Recipe: `w[out][in] = scale[g][out] * (code - zero[g][out])`. The difference is a small integer,
+//! and its product with a 16-bit scale is exact in f32. So f32 is unrounded, and the native type
+//! (that of the scales) is that value rounded once.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -52,11 +51,11 @@ pub(crate) use streams::WordLayout;
 use streams::{COLUMNS, Streams, WORDS};
 pub(crate) use zeros::Zeros;
 
-/// A weight whose parts are codes, zero points, scales and perhaps the group of each input.
+/// A weight of codes, zero points, scales and optionally the group of each input.
 pub(crate) struct Columns {
-    /// What codes are: as many bits as the packing has, each standing for itself.
+    /// Codes of as many bits as the packing has, each standing for itself.
     pub codes: Codes,
-    /// How words hold them.
+    /// Packing of codes in words.
     pub word_layout: WordLayout,
     /// Inputs: columns of the result.
     pub inputs: u64,
@@ -64,19 +63,19 @@ pub(crate) struct Columns {
     pub outputs: u64,
     /// Groups of inputs that share scales and zero points.
     pub groups: u64,
-    /// Inputs in a group, where no part says otherwise.
+    /// Inputs per group, if no part states the groups.
     pub group_size: u64,
-    /// The type of the scales.
+    /// Type of the scales.
     pub scale_type: DType,
-    /// How zero points are stored.
+    /// Storage of the zero points.
     pub zeros: Zeros,
-    /// Whether the fourth part says which group each input belongs to.
+    /// Whether the fourth part states the group of each input.
     pub indexed: bool,
 }
 
-/// What holds for weights whose codes of so many bits were chosen with the help of sample inputs:
-/// errors of one column are made up for by the next ones, so that single numbers may be many codes
-/// off. The coarser the codes, the more a row may lose.
+/// Returns the limits for weights whose codes were calibrated on sample inputs. Later columns
+/// compensate for the errors of earlier ones, so single numbers may be many codes off. The fewer
+/// the bits, the more a row may lose.
 pub(crate) fn calibrated(bits: u32) -> RowRule {
     let (correlation, row_gain, most) = match bits {
         // Seen: 0.50 and 0.28 to 1.00, over 128 elements up to 1.10.
@@ -98,7 +97,7 @@ pub(crate) fn calibrated(bits: u32) -> RowRule {
     }
 }
 
-/// Integer codes of `bits` bits, packed one after the other.
+/// Returns integer codes of `bits` bits, packed consecutively.
 fn plain_codes(bits: u32) -> Codes {
     let packing = match bits {
         4 => Packing::LowNibbles,
@@ -130,7 +129,7 @@ impl Recipe for Columns {
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         let [codes, zeros, scales, rest @ ..] = staged else {
-            return Err(Error::usage("codes, zero points and scales are needed"));
+            return Err(Error::usage("expected codes, zero points and scales"));
         };
         let groups = rest.first().map(|groups| self.groups_of(groups.bytes())).transpose()?;
         let rows = rows_of(&elements, self.inputs);
@@ -158,7 +157,7 @@ impl Origins for Columns {
 }
 
 impl Columns {
-    /// The stored group of each input, checked; `None` where inputs are in the default order.
+    /// Returns the stored group of each input, checked; `None` if inputs are in the default order.
     fn groups_of<'a>(&self, bytes: &'a [u8]) -> Result<Option<&'a [[u8; 4]]>> {
         let stored = bytes.as_chunks::<4>().0;
         let mut consecutive = (0u32..).zip(stored.chunks(length(self.group_size)));
@@ -184,28 +183,28 @@ struct Tile<'a> {
     codes: &'a Staged<'a>,
     zeros: &'a Staged<'a>,
     scales: &'a Staged<'a>,
-    /// The group of each input, where it is not the default one.
+    /// Group of each input, if not the default.
     groups: Option<&'a [[u8; 4]]>,
 }
 
-/// Outputs whose factors are made at a time: enough that whole cache lines of codes are used
-/// before others push them out.
+/// Outputs whose factors are computed at a time: enough to use whole cache lines of codes before
+/// they are evicted.
 const BLOCK: usize = 2 * COLUMNS;
 
-/// As many inputs of some outputs as the streams hold.
+/// A range of inputs that fits the streams, for some outputs.
 struct Piece {
-    /// The output of the first stream, counted like `strip`.
+    /// The output of the first stream, counted as in `strip`.
     first: usize,
-    /// Outputs, counted from the first that is staged.
+    /// Outputs, counted from the first staged one.
     strip: Range<usize>,
     inputs: Range<usize>,
-    /// Outputs that are staged but not asked for.
+    /// Outputs that are staged but not requested.
     skip: usize,
     /// Outputs of the block before `strip`.
     before: usize,
 }
 
-/// Numbers of a row of scales from `first` on.
+/// Reads scales of a row from `first` on.
 fn scales_of(dtype: DType, bytes: &[u8], first: usize, out: &mut [f32]) {
     let width = dtype.bits() as usize / 8;
     let bytes = &bytes[first * width..(first + out.len()) * width];
@@ -217,17 +216,17 @@ fn scales_of(dtype: DType, bytes: &[u8], first: usize, out: &mut [f32]) {
     }
 }
 
-/// Factors of a block of outputs, in the order they are used in.
+/// Factors of a block of outputs, in the order of use.
 #[derive(Default)]
 struct FactorBuffers {
     /// All groups of the first output, all groups of the second, ..
     rows: Vec<Factor>,
-    /// All outputs of the first group, all outputs of the second, .., where inputs are scattered.
+    /// All outputs of the first group, all outputs of the second, .., for scattered inputs.
     table: Table,
 }
 
 thread_local! {
-    /// Kept from one tile to the next.
+    /// Reused from tile to tile.
     static BUFFERS: Cell<FactorBuffers> = Cell::default();
 }
 
@@ -235,7 +234,7 @@ impl Tile<'_> {
     fn decode<T: Number + Element>(&self, out: &mut [T]) -> Result<()> {
         let (mut buffers, mut streams) = (BUFFERS.take(), Streams::new());
         let mut tile = [T::default(); scattered::TILE];
-        // The first staged word may begin with outputs that are not wanted.
+        // The first staged word may begin with outputs that are not requested.
         let skip = length(self.rows.start % self.of.word_layout.outputs_a_word());
         let columns = skip..skip + length(self.rows.end - self.rows.start);
         for first in (0..columns.end).step_by(BLOCK) {
@@ -260,7 +259,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// A piece whose inputs belong to any groups in any order.
+    /// Decodes a piece whose inputs belong to arbitrary groups.
     fn scatter<T: Number + Element>(
         &self,
         piece: &Piece,
@@ -297,7 +296,7 @@ impl Tile<'_> {
         }
     }
 
-    /// Where the numbers of a column of a piece go.
+    /// Returns the position of a column of a piece in the output.
     fn place(&self, piece: &Piece, column: usize) -> usize {
         (column - piece.skip) * length(self.of.inputs) + piece.inputs.start
     }
@@ -330,15 +329,15 @@ impl Tile<'_> {
         }
     }
 
-    /// All inputs, in pieces as long as a stream.
+    /// Returns all inputs, in pieces as long as a stream.
     fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let inputs = length(self.of.inputs);
-        // A multiple of 32 codes ends at a word, whatever their width.
+        // A multiple of 32 codes ends at a word boundary for any width.
         let step = WORDS * 32 / self.of.codes.packing.bits() as usize / 32 * 32;
         (0..inputs).step_by(step).map(move |at| at..inputs.min(at + step))
     }
 
-    /// The factors of some rows, in the order they will be used in.
+    /// Computes the factors of some rows, in the order of use.
     fn fill(&self, buffers: &mut FactorBuffers, rows: Range<usize>) -> Result<()> {
         let groups = length(self.of.groups);
         buffers.table.clear();

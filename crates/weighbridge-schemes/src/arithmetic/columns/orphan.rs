@@ -1,11 +1,11 @@
-//! Companions of a packed weight that is missing.
+//! Companions whose packed weight is missing.
 
 use crate::catalog::{Finding, TensorInfo};
 use crate::framework::{Bids, Evidence};
 
-/// A finding for a companion whose `qweight` is not there. `own` is its module, if its name can
-/// mean nothing else; `scales` are many schemes', so they count where the config mentions such
-/// weights (`said`), or zero points lie beside them.
+/// Reports a companion whose `qweight` is missing. `own` is its module, if its name is unambiguous.
+/// Many schemes have `scales`, so they count only if the config mentions such weights (`said`) or
+/// zero points exist too.
 pub(crate) fn check_orphan(
     own: Option<&str>,
     info: &TensorInfo,
@@ -19,8 +19,7 @@ pub(crate) fn check_orphan(
         there(module, "qzeros") || said && matrix
     });
     if own.or(scales).is_some_and(|module| !there(module, "qweight")) {
-        let message = "the packed weight it belongs to, `qweight`, is not in the model; a shard \
-                       may be missing";
+        let message = "its packed weight, `qweight`, is not in the model; a shard may be missing";
         bids.findings.push(Finding::of(&info.name, "orphan", message.to_owned()));
     }
 }

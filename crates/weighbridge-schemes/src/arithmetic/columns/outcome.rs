@@ -1,4 +1,4 @@
-//! For tests: what a scheme makes of some tensors and a config.
+//! Test helpers: the outcome of a scheme for some tensors and a config.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ pub(crate) use crate::framework::testing::Stored;
 use crate::framework::testing::{self, bids, evidence};
 use crate::framework::{Scheme, SchemeChoice};
 
-/// The variants that are bid for, and the findings as `tensor: kind: message`.
+/// Returns the variants that are bid for, and the findings as `tensor: kind: message`.
 pub(crate) fn outcome(
     scheme: &dyn Scheme,
     tensors: &[Stored<'_>],
@@ -18,7 +18,7 @@ pub(crate) fn outcome(
     with_choices(scheme, tensors, config, &[])
 }
 
-/// The outcome if the user says what every weight is.
+/// Returns the outcome if the user states the scheme of every weight.
 pub(crate) fn outcome_as(
     scheme: &dyn Scheme,
     tensors: &[Stored<'_>],

@@ -1,8 +1,8 @@
-//! Codes that another scheme has stored, taken into tensors with inputs outermost.
+//! Packs the codes of another scheme into tensors with inputs outermost.
 //!
 //! Elements are counted column by column of the weight: all outputs of the first input, all outputs
-//! of the second, .. A piece of whole groups of inputs is then a piece of every tensor. Where there
-//! is one group for all inputs, what belongs to it is written once.
+//! of the second, .. A piece of whole groups of inputs is then a piece of every tensor. If there is
+//! a single group, its tensors are written once.
 
 use super::zeros::INTERLEAVED;
 use super::{WordLayout, Zeros, length};
@@ -15,30 +15,31 @@ use crate::framework::{
 
 use std::sync::Arc;
 
-/// How codes are to lie.
+/// Packs codes in columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColumnPacker {
-    /// What they are.
+    /// Form of the codes.
     pub form: GroupedForm,
-    /// How words hold them.
+    /// Packing of codes in words.
     pub word_layout: WordLayout,
-    /// How zero points are stored.
+    /// Storage of the zero points.
     pub zeros: Zeros,
-    /// Whether a tensor says which group each input belongs to.
+    /// Whether a tensor states the group of each input.
     pub indexed: bool,
 }
 
 impl ColumnPacker {
-    /// The tensors that a weight becomes, or why it does not fit.
+    /// Returns the tensors that a weight becomes, or why it does not fit.
     pub(crate) fn packed(self, weight: &CodedWeight<'_>) -> Result<PackedWeight, String> {
         let form = &self.form;
-        let module = weight.name.strip_suffix(".weight").ok_or("it is no module's `weight`")?;
+        let module =
+            weight.name.strip_suffix(".weight").ok_or("its name does not end in `.weight`")?;
         if !matches!(form.numbers, CodeNumbers::Integers { .. }) {
-            return Err("its codes are floats, this layout holds whole numbers".to_owned());
+            return Err("its codes are floats, but this layout stores integers".to_owned());
         }
         let (rows, columns, groups) = (form.rows, form.columns, form.groups());
         if !rows.is_multiple_of(form.codes_a_word()) {
-            return Err(format!("its {rows} rows do not fill the words of zero points"));
+            return Err(format!("its {rows} rows do not fill whole words of zero points"));
         }
         let words = rows / form.codes_a_word();
         let each = |elements: u64, bytes: u64| Groups::Of { elements, bytes };
@@ -104,7 +105,7 @@ impl ColumnPacker {
                 *word = match self.zeros {
                     Zeros::Interleaved => interleaved(points),
                     Zeros::Stream { bits, less_one } => {
-                        // No zero point is 0, so that nothing is borrowed.
+                        // No zero point is 0, so nothing is borrowed.
                         let ones = if less_one { u32::MAX / (u32::MAX >> (32 - bits)) } else { 0 };
                         word_of(points, bits).wrapping_sub(ones)
                     }
@@ -124,12 +125,12 @@ impl ColumnPacker {
     }
 }
 
-/// Codes in a word, the first in its low bits.
+/// Packs codes in a word, the first in the low bits.
 fn word_of(codes: impl Iterator<Item = u32>, bits: u32) -> u32 {
     (0..).zip(codes).fold(0, |word, (at, code)| word | code << (bits * at))
 }
 
-/// Eight codes in a word, in the order of [`INTERLEAVED`].
+/// Packs eight codes in a word, in the order of [`INTERLEAVED`].
 fn interleaved(codes: impl Iterator<Item = u32>) -> u32 {
     INTERLEAVED.iter().zip(codes).fold(0, |word, (at, code)| word | code << (4 * at))
 }
@@ -150,7 +151,7 @@ impl Packer for ColumnPacker {
     fn pack(&self, panel: &Panel<'_>, out: &mut [&mut [u8]]) -> Result<()> {
         let [codes, zeros, scales, rest @ ..] = out else { return Ok(()) };
         self.pack_codes(panel, codes);
-        // What is written once comes with the first piece.
+        // Tensors that are written once come with the first piece.
         self.pack_zeros(panel, zeros);
         self.pack_scales(panel, scales);
         if let [index, ..] = rest {

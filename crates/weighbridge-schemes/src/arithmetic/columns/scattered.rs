@@ -1,7 +1,7 @@
-//! Inputs of which each may belong to any group, as activation order leaves them.
+//! Decodes inputs that belong to arbitrary groups, as act-order leaves them.
 //!
-//! Where codes lie, outputs are side by side, and so are the factors of an input's group. So
-//! numbers are made in that order, eight outputs at a time, and transposed afterwards.
+//! In the stored order, outputs are adjacent, and so are the factors of an input's group. So
+//! numbers are computed in that order, eight outputs at a time, and transposed afterwards.
 
 use super::streams::{WORDS, WordLayout};
 use super::{BLOCK, Columns, length};
@@ -11,11 +11,11 @@ use crate::simd::{self, EightColumns, Level, Number, Sides};
 /// Outputs that are decoded side by side.
 pub(super) const EIGHT: usize = simd::EIGHT;
 
-/// Numbers that are kept until they are transposed: as many as a stream has codes of two bits, for
-/// eight outputs.
+/// Numbers buffered before transposing: eight outputs, each with as many inputs as a stream has
+/// two-bit codes.
 pub(super) const TILE: usize = EIGHT * WORDS * 16;
 
-/// Factors of up to [`BLOCK`] outputs: a row for each group.
+/// Factors of up to [`BLOCK`] outputs, one row per group.
 #[derive(Default)]
 pub(super) struct Table {
     scales: Vec<f32>,
@@ -28,20 +28,21 @@ impl Table {
         self.zeros.clear();
     }
 
-    /// The next group.
+    /// Adds the next group.
     pub(super) fn push(&mut self, scales: &[f32], zeros: &[f32]) {
         let padding = std::iter::repeat_n(0.0, BLOCK - scales.len());
         self.scales.extend(scales.iter().copied().chain(padding.clone()));
         self.zeros.extend(zeros.iter().copied().chain(padding));
     }
 
-    /// The factors of an output, counted from the first of the block.
+    /// Returns the factors of an output, counted from the first of the block.
     pub(super) fn of(&self, group: usize, output: usize) -> Factor {
         let at = group * BLOCK + output;
         Factor { scale: self.scales[at], offset: self.zeros[at] }
     }
 
-    /// Rows of factors from an output on: scales and zero points, [`BLOCK`] from group to group.
+    /// Returns rows of factors from an output on: scales and zero points, [`BLOCK`] apart from
+    /// group to group.
     pub(super) fn from(&self, output: usize) -> [&[f32]; 2] {
         [&self.scales[output..], &self.zeros[output..]]
     }
@@ -54,7 +55,8 @@ pub(super) fn are_decoded_by_eight(level: Level, of: &Columns) -> bool {
         && 32 % of.codes.packing.bits() == 0
 }
 
-/// Decodes some inputs of eight outputs into rows of `out`, `stride` apart; `tile` is a buffer for it.
+/// Decodes some inputs of eight outputs into rows of `out`, `stride` apart, with `tile` as a
+/// buffer.
 pub(super) fn eight<'a, T: Number>(
     level: Level,
     columns: EightColumns<'a, impl Fn(usize) -> &'a [u8], BLOCK>,
@@ -69,7 +71,7 @@ pub(super) fn eight<'a, T: Number>(
     simd::transpose(level, sides, tile, out);
 }
 
-/// The definition, for one output: `factor` gives the factors of a group.
+/// Scalar definition for one output; `factor` returns the factors of a group.
 pub(super) fn row<T: Number>(
     level: Level,
     codes: &Codes,

@@ -1,4 +1,4 @@
-//! One packed weight: what lies beside its codes, and the sides that all evidence agrees on.
+//! A packed weight's companions, and the dimensions that all evidence agrees on.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::framework::{Bid, Bids, Evidence, Part, StoredTensor};
 
-/// What lies beside the packed codes.
+/// Companion tensors of the packed codes.
 pub(crate) struct Companions<'a> {
     pub zeros: Option<StoredTensor<'a>>,
     pub scales: Option<StoredTensor<'a>>,
@@ -21,7 +21,7 @@ impl<'a> Companions<'a> {
     }
 }
 
-/// The sides of a packed weight.
+/// Dimensions of a packed weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sides {
     pub inputs: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
-    /// What variants call its groups.
+    /// Returns the name of its grouping in variants.
     pub(crate) fn grouping(&self) -> String {
         match self.groups {
             1 => "channel".to_owned(),
@@ -69,7 +69,7 @@ impl Sides {
     }
 }
 
-/// Bids for the weight of a module, or refuses it with a finding of some kind about its codes.
+/// Bids for the weight of a module, or rejects it with a finding about its codes.
 pub(crate) fn bid_or_refuse(
     (module, qweight): (&str, &TensorInfo),
     parts: Vec<Part>,
@@ -86,10 +86,10 @@ pub(crate) fn bid_or_refuse(
     }
 }
 
-/// The type of scales, which must be one of floating point.
+/// Returns the type of the scales, which must be a float type.
 pub(crate) fn scale_type(scales: &TensorInfo) -> Result<DType, String> {
     match scales.stored {
         StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32)) => Ok(t),
-        ref other => Err(format!("scales are {}, a float type is expected", other.name())),
+        ref other => Err(format!("scales are {}, expected a float type", other.name())),
     }
 }

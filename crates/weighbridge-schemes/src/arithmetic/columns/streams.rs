@@ -1,7 +1,7 @@
-//! From columns of words to one stream of codes for each output.
+//! Converts columns of words to one stream of codes per output.
 //!
-//! The scalar functions are the definition. Where the CPU can, eight words of eight columns are
-//! transposed in registers; where a word holds eight outputs of one input, the nibbles of eight
+//! The scalar functions are the definition. If the CPU supports it, eight words of eight columns
+//! are transposed in registers. If a word holds eight outputs of one input, the nibbles of eight
 //! such words are first exchanged until each word holds eight inputs of one output.
 
 use std::ops::Range;
@@ -10,13 +10,13 @@ use super::zeros::INTERLEAVED;
 use crate::simd::{Level, kernel};
 use crate::source::Staged;
 
-/// Outputs whose streams are made at a time.
+/// Streams built at a time, one per output.
 pub(super) const COLUMNS: usize = 64;
 
-/// Words of a stream.
+/// Words per stream.
 pub(super) const WORDS: usize = 64;
 
-/// How words hold codes.
+/// Packing of codes in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordLayout {
     /// Each column of words is the stream of one output: consecutive inputs, low bits first.
@@ -26,7 +26,7 @@ pub(crate) enum WordLayout {
 }
 
 impl WordLayout {
-    /// Outputs that share a word.
+    /// Returns the outputs per word.
     pub(super) fn outputs_a_word(self) -> u64 {
         match self {
             Self::Inputs => 1,
@@ -34,12 +34,12 @@ impl WordLayout {
         }
     }
 
-    /// The columns of words that hold some outputs.
+    /// Returns the columns of words that hold some outputs.
     pub(super) fn words(self, outputs: &Range<u64>) -> Range<u64> {
         outputs.start / self.outputs_a_word()..outputs.end.div_ceil(self.outputs_a_word())
     }
 
-    /// Rows of words that hold all inputs.
+    /// Returns the rows of words that hold all inputs.
     pub(super) fn word_rows(self, inputs: u64, bits: u32) -> u64 {
         match self {
             Self::Inputs => (inputs * u64::from(bits)).div_ceil(32),
@@ -48,10 +48,10 @@ impl WordLayout {
     }
 }
 
-/// The bytes of the streams.
+/// Bytes of the streams.
 pub(super) type Columns64 = [[u8; 4 * WORDS]; COLUMNS];
 
-/// A stream of codes for each of some outputs.
+/// Streams of codes, one per output.
 #[repr(align(64))]
 pub(super) struct Streams(Columns64);
 
@@ -60,7 +60,7 @@ impl Streams {
         Self([[0; 4 * WORDS]; COLUMNS])
     }
 
-    /// The stream of an output.
+    /// Returns the stream of an output.
     pub(super) fn of(&self, column: usize) -> &[u8] {
         &self.0[column]
     }
@@ -89,7 +89,7 @@ impl Streams {
 }
 
 kernel! {
-    /// Columns of words become streams.
+    /// Transposes columns of words into streams.
     fn transpose(
         isa; streams: &mut Columns64, codes: &Staged<'_>, columns: &Range<usize>, rows: Range<usize>
     ) -> () {
@@ -106,7 +106,7 @@ kernel! {
 }
 
 kernel! {
-    /// Nibbles of words that hold eight outputs each become streams.
+    /// Regroups words of eight outputs each into streams.
     fn regroup(
         isa; streams: &mut Columns64, codes: &Staged<'_>, columns: &Range<usize>, inputs: &Range<usize>
     ) -> () {

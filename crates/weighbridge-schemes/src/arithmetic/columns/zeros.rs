@@ -1,22 +1,22 @@
-//! Zero points: packed along the outputs, a row of words for each group.
+//! Zero points, packed along the outputs, with one row of words per group.
 
 use std::ops::Range;
 
-/// How zero points are stored.
+/// Storage of the zero points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Zeros {
-    /// One stream, low bits first: zero points cross words.
+    /// A single bit stream, low bits first: zero points cross words.
     Stream {
-        /// Bits of a zero point.
+        /// Bits per zero point.
         bits: u32,
         /// Whether the stored number is one less than the zero point.
         less_one: bool,
     },
-    /// Eight in a word, in the order of [`INTERLEAVED`].
+    /// Eight per word, in the order of [`INTERLEAVED`].
     Interleaved,
 }
 
-/// The nibble of a word in which AWQ keeps each of eight consecutive outputs.
+/// Nibble of a word in which AWQ stores each of eight consecutive outputs.
 pub(super) const INTERLEAVED: [u32; 8] = [0, 4, 1, 5, 2, 6, 3, 7];
 
 impl Zeros {
@@ -27,19 +27,19 @@ impl Zeros {
         }
     }
 
-    /// The words that hold the zero points of some outputs.
+    /// Returns the words that hold the zero points of some outputs.
     pub(crate) fn words(self, outputs: &Range<u64>) -> Range<u64> {
         outputs.start * self.bits() / 32..(outputs.end * self.bits()).div_ceil(32)
     }
 
-    /// The zero points of outputs from `first + row` on, out of the words for outputs from
+    /// Reads the zero points of outputs from `first + row` on, given the words for outputs from
     /// `first` on.
     pub(super) fn fill(self, words: &[u8], first: u64, row: usize, out: &mut [f32]) {
         (row..).zip(out).for_each(|(row, out)| *out = self.zero(words, first, row).into());
     }
 
-    /// The zero point of output `first + row`, out of the [`words`](Self::words) for outputs from
-    /// `first` on.
+    /// Returns the zero point of output `first + row`, given the [`words`](Self::words) for outputs
+    /// from `first` on.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation)] // At most eight bits are left of a word.
     pub(super) fn zero(self, words: &[u8], first: u64, row: usize) -> u8 {
@@ -53,8 +53,8 @@ impl Zeros {
             Self::Stream { bits, less_one } => {
                 let at = (first * u64::from(bits) % 32) as usize + row * bits as usize;
                 let mask = (1 << bits) - 1;
-                // The writer takes the one off whole words where fields do not cross them, so
-                // that a zero point of 0 borrows from its neighbours: it is put back likewise.
+                // The writer subtracts one from whole words if fields do not cross them, so a zero
+                // point of 0 borrows from its neighbours. Adding one to whole words undoes that.
                 let in_words = less_one && 32 % bits == 0;
                 let ones = if in_words { u32::MAX / mask } else { 0 };
                 let [low, high] = [at / 32, at / 32 + 1].map(|at| word(at).wrapping_add(ones));

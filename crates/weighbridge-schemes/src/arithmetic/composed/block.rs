@@ -1,4 +1,4 @@
-//! Equally spaced pieces of a weight, and where their numbers go.
+//! Equally spaced pieces of a weight, and their positions in the output.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::simd::Sides;
 use crate::source::{Slab, Staged};
 
-/// Shorter pieces are decoded with what lies between them, if that is not much more.
+/// Shorter pieces are decoded together with the gaps between them, if these are not much longer.
 const SHORT: u64 = 64;
 const FEW: u64 = 8;
 
@@ -20,46 +20,46 @@ pub(super) const PANEL: u64 = 64;
 /// Equally long, equally spaced pieces of a weight.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// The first element of the weight.
+    /// First element of the weight.
     pub first: u64,
-    /// Elements of a piece.
+    /// Elements per piece.
     pub piece: u64,
-    /// From one piece to the next.
+    /// Distance from one piece to the next.
     pub step: u64,
-    /// How many pieces.
+    /// Number of pieces.
     pub count: u64,
-    /// Where the first number goes.
+    /// Position of the first number in the output.
     pub at: usize,
-    /// Where the others go.
+    /// Arrangement of the numbers in the output.
     pub to: To,
 }
 
-/// Lists what some elements of a weight need.
+/// Lists the byte ranges that some elements of a weight need.
 type Needs<'a> = &'a mut dyn FnMut(Range<u64>, &mut Vec<Slab>);
 
-/// Where the numbers of a block go.
+/// Arrangement of the numbers of a block in the output.
 #[derive(Debug)]
 pub(super) enum To {
-    /// Pieces stay together, so far from each other.
+    /// Pieces stay contiguous, this far apart.
     Rows { every: usize },
-    /// Pieces become columns of a matrix with rows that are so far from each other. Of each piece
-    /// these numbers are taken; without a list, all.
+    /// Pieces become columns of a matrix whose rows are `every` apart. `picks` selects numbers of
+    /// each piece; `None` takes all.
     Columns { every: usize, picks: Option<Vec<usize>> },
 }
 
 impl Block {
-    /// From the first element of the weight to the last.
+    /// Returns the number of elements from the first to the last.
     pub(super) fn span(&self) -> u64 {
         self.count.saturating_sub(1) * self.step + self.piece
     }
 
-    /// Whether all of the span is decoded at once.
+    /// Whether the whole span is decoded at once.
     pub(super) fn is_together(&self) -> bool {
         let is_dense = self.step == self.piece || self.count == 1;
         is_dense || self.piece < SHORT && self.step <= FEW * self.piece
     }
 
-    /// Whether the numbers go where they go without a gap, in their order.
+    /// Whether the numbers are contiguous in the output, in their order.
     pub(super) fn is_straight(&self) -> bool {
         let every = match self.to {
             To::Rows { every } => every,
@@ -68,7 +68,7 @@ impl Block {
         self.count == 1 || self.step == self.piece && every == length(self.piece)
     }
 
-    /// Its pieces in bands; `needs` says what some elements of the weight need.
+    /// Groups its pieces into bands; `needs` lists the byte ranges of some elements.
     pub(super) fn bands(&self, needs: Needs<'_>, slabs: &mut Vec<Slab>) -> Vec<Band> {
         let mut bands: Vec<Band> = Vec::new();
         for index in 0..self.count {
@@ -82,8 +82,8 @@ impl Block {
         bands
     }
 
-    /// Puts decoded pieces where they go; they are `pitch` from each other, and the first is
-    /// number `index` of the block.
+    /// Places decoded pieces in the output. They are `pitch` apart, and the first is number `index`
+    /// of the block.
     pub(super) fn place<T: Figure>(
         &self,
         numbers: &[T],
@@ -119,33 +119,33 @@ impl Block {
     }
 }
 
-/// Buffers of decoding.
+/// Buffers for decoding.
 #[derive(Default)]
 pub(super) struct Buffers<T> {
     /// Numbers of several pieces.
     pub numbers: Vec<T>,
-    /// Those of them that are wanted.
+    /// The selected ones.
     pub picked: Vec<T>,
-    /// Whole rows of which a part is wanted.
+    /// Whole rows that are needed in part.
     pub rows: Vec<T>,
     /// Numbers before they are changed.
     pub singles: Vec<f32>,
-    /// What is needed of a piece.
+    /// Byte ranges of a piece.
     pub slabs: Vec<Slab>,
 }
 
-/// Consecutive pieces of a block whose bytes are equally long, equally spaced pieces too.
+/// Consecutive pieces of a block whose bytes are equally long and equally spaced too.
 pub(super) struct Band {
-    /// How many pieces.
+    /// Number of pieces.
     pub pieces: u64,
-    /// What all of them need.
+    /// Byte ranges of all pieces.
     pub slabs: SmallVec<[Slab; 4]>,
-    /// What the first of them needs.
+    /// Byte ranges of the first piece.
     own: SmallVec<[Slab; 4]>,
 }
 
 impl Band {
-    /// A band of one piece.
+    /// Creates a band of one piece.
     pub(super) fn new(slabs: &[Slab]) -> Self {
         Self { pieces: 1, slabs: slabs.into(), own: slabs.into() }
     }
@@ -181,7 +181,7 @@ impl Band {
         true
     }
 
-    /// The bytes of a piece of the band, out of those of all.
+    /// Returns the bytes of one piece of the band.
     pub(super) fn piece<'a>(&self, staged: &[Staged<'a>], index: u64) -> SmallVec<[Staged<'a>; 4]> {
         let one = |((staged, slab), own): ((&Staged<'a>, &Slab), &Slab)| {
             if slab.count == own.count { *staged } else { staged.piece(length(index)) }
@@ -190,8 +190,8 @@ impl Band {
     }
 }
 
-/// Calls `take` with the bytes of each piece of some bands, and its number; how many of the staged
-/// slabs were theirs.
+/// Calls `take` with the bytes and the number of each piece of some bands. Returns how many staged
+/// slabs they used.
 pub(super) fn each_piece(
     bands: &[Band],
     staged: &[Staged<'_>],
@@ -209,7 +209,7 @@ pub(super) fn each_piece(
     Ok(used)
 }
 
-/// The first staged slabs.
+/// Returns the first staged slabs.
 pub(super) fn taken<'s, 'a>(staged: &'s [Staged<'a>], count: usize) -> Result<&'s [Staged<'a>]> {
-    staged.get(..count).ok_or_else(|| Error::usage("some of what it needs is not staged"))
+    staged.get(..count).ok_or_else(|| Error::usage("some required bytes are not staged"))
 }

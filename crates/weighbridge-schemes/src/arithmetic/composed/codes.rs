@@ -1,4 +1,4 @@
-//! The codes of a composed weight, where all of its stretches have such floats of one kind.
+//! Codes of a composed weight whose stretches all have float codes of one form.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::framework::{CodeNumbers, Extract, GroupedCodes, GroupedForm, Kind, NO
 use crate::source::{Slab, Staged};
 
 impl Stretch {
-    /// Its codes and what they are, if they are floats that stay what they are.
+    /// Returns its codes and their form, if they are floats that composing does not change.
     fn codes(&self) -> Option<(&dyn GroupedCodes, GroupedForm)> {
         let is_plain = !self.view.changes_values() && self.view.transposed.is_none();
         let codes = self.recipe.codes().ok().filter(|_| is_plain)?;
@@ -21,13 +21,13 @@ impl Stretch {
     }
 }
 
-/// Something of the codes of a composed weight.
+/// A component of the codes of a composed weight.
 #[derive(Clone, Copy)]
 struct Wanted {
     kind: Kind,
-    /// Elements that share one.
+    /// Elements per code or factor.
     each: u64,
-    /// Elements of a byte.
+    /// Elements per byte.
     per_byte: usize,
 }
 
@@ -39,13 +39,13 @@ impl Wanted {
         }
     }
 
-    /// What some elements of a weight have.
+    /// Returns the extract of some elements.
     fn extract(&self, elements: &Range<u64>) -> Extract {
         let across = elements.start / self.each..elements.end / self.each;
         Extract { rows: 0..1, across }
     }
 
-    /// The bands of a block; of one without gaps, all of it.
+    /// Returns the bands of a block; all of it if it has no gaps.
     fn bands(&self, codes: &dyn GroupedCodes, block: &Block) -> Vec<Band> {
         let needs = &mut |elements: Range<u64>, slabs: &mut Vec<Slab>| {
             codes.needs(self.kind, &self.extract(&elements), slabs);
@@ -55,7 +55,7 @@ impl Wanted {
 }
 
 impl Composed {
-    /// What all codes are; none where they are not all of one kind.
+    /// Returns the form of all codes; `None` if they differ.
     pub(super) fn form_of_codes(stretches: &[Stretch]) -> Option<GroupedForm> {
         let mut forms = stretches.iter().map(|stretch| Some(stretch.codes()?.1));
         let first = forms.next()??;
@@ -63,7 +63,7 @@ impl Composed {
         forms.all(|form| form.is_some_and(is_alike)).then_some(first)
     }
 
-    /// Calls `take` with each block of an extract, which is a stretch.
+    /// Calls `take` with each block of an extract that is a range of elements.
     fn each_block_of_codes(
         &self,
         kind: Kind,
@@ -87,7 +87,7 @@ impl GroupedCodes for Composed {
     }
 
     fn needs(&self, kind: Kind, of: &Extract, slabs: &mut Vec<Slab>) {
-        // Listing what is needed does not fail.
+        // Listing byte ranges does not fail.
         _ = self.each_block_of_codes(kind, of, |stretch, codes, block, wanted| {
             for band in wanted.bands(codes, block) {
                 let moved = |slab: Slab| Slab { part: slab.part + stretch.first_part, ..slab };

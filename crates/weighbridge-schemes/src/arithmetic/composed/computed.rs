@@ -1,4 +1,4 @@
-//! Numbers that are in no file: they follow from the model's settings.
+//! Numbers computed from the model's settings instead of read from a file.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use crate::framework::Recipe;
 use crate::number::Out;
 use crate::source::Staged;
 
-/// Such numbers.
+/// Computed numbers.
 pub struct Computed {
     numbers: Vec<f32>,
 }
 
 impl Computed {
-    /// These numbers.
+    /// Creates a recipe that returns these numbers.
     pub fn new(numbers: Vec<f32>) -> Self {
         Self { numbers }
     }

@@ -1,5 +1,5 @@
-//! What the numbers of a weight can be had as: numbers of a type, numbers with all of their digits,
-//! or the bounds of their originals.
+//! Output kinds of decoding: numbers of a type, numbers at full precision, or bounds of the
+//! originals.
 
 use half::{bf16, f16};
 
@@ -12,9 +12,9 @@ use crate::framework::{Portion, Recipe};
 use crate::number::{Element, Out};
 use crate::simd::{self, Sides};
 
-/// One of them.
+/// An output kind.
 pub(super) trait Figure: Copy + Default {
-    /// The elements, with their values changed.
+    /// Decodes the elements and changes their values.
     fn decode(of: &Weighed<'_>, out: &mut [Self], singles: &mut Vec<f32>) -> Result<()>;
 
     /// Transposes a matrix.
@@ -27,7 +27,7 @@ pub(super) trait Figure: Copy + Default {
     }
 }
 
-/// Some elements of a weight, and what is done to its numbers.
+/// Some elements of a weight, and the change to apply to them.
 pub(super) struct Weighed<'a> {
     pub recipe: &'a dyn Recipe,
     pub portion: Portion<'a>,
@@ -37,19 +37,19 @@ pub(super) struct Weighed<'a> {
 }
 
 impl Weighed<'_> {
-    /// Its elements as they are.
+    /// Decodes the elements without the change.
     fn decode(&self, out: Out<'_>) -> Result<()> {
         self.recipe.decode(self.portion.staged, self.portion.elements.clone(), out)
     }
 
-    /// Its elements as they are, in f32.
+    /// Decodes the elements without the change, in f32.
     fn singles<'s>(&self, singles: &'s mut Vec<f32>) -> Result<&'s [f32]> {
         singles.resize(length(self.portion.elements.end - self.portion.elements.start), 0.0);
         self.decode(f32::out(singles))?;
         Ok(singles)
     }
 
-    /// A number after the change.
+    /// Applies the change to a number.
     fn changed(&self, number: f32) -> f32 {
         let changed = self.change.of(number);
         if self.in_half { f16::from_f32(changed).to_f32() } else { changed }
@@ -86,7 +86,7 @@ impl Figure for Wide {
         #[allow(clippy::cast_possible_truncation)] // It was half precision before.
         let changed = |number: Self| match of.change {
             _ if of.in_half => f64::from(of.changed(number.value() as f32)).into(),
-            // What the lower part holds is not lost.
+            // The lower part is not lost.
             change @ Change::Add(_) => Self { upper: change.of_double(number.upper), ..number },
             change => change.of_double(number.value()).into(),
         };
@@ -99,10 +99,9 @@ impl Figure for Wide {
 
 impl Figure for Bounds {
     fn decode(of: &Weighed<'_>, out: &mut [Self], singles: &mut Vec<f32>) -> Result<()> {
-        // Numbers of about one are rounded to half precision by half a step each way.
+        // Numbers near one are rounded to half precision by half a step each way.
         const HALF_STEP: f32 = 1.0 / 1024.0;
-        let origins =
-            of.recipe.origins().ok_or_else(|| Error::usage("its bounds are not known"))?;
+        let origins = of.recipe.origins().ok_or_else(|| Error::usage("its bounds are unknown"))?;
         origins.bounds(&of.portion, of.singles(singles)?, out)?;
         let more = if of.in_half { HALF_STEP } else { 0.0 };
         let changed = |bounds: Self| {

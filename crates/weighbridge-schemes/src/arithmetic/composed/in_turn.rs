@@ -1,4 +1,4 @@
-//! A weight in which the numbers of several others take turns.
+//! A weight that interleaves the numbers of several others.
 
 use std::ops::Range;
 
@@ -8,19 +8,19 @@ use crate::framework::{Portion, Recipe};
 use crate::number::Out;
 use crate::source::{Slab, Staged};
 
-/// The others one after the other, all of the same length, and how many there are.
+/// Interleaves weights of equal length, which are stored one after another.
 pub struct InTurn {
     whole: Composed,
     turns: u64,
 }
 
 impl InTurn {
-    /// A weight of `turns` others, which follow each other in `whole`.
+    /// Creates a weight of `turns` others, which follow each other in `whole`.
     pub fn new(whole: Composed, turns: u64) -> Self {
         Self { whole, turns: turns.max(1) }
     }
 
-    /// Which numbers of each of the others `elements` are.
+    /// Returns the numbers of each of the others that `elements` contain.
     fn ranges(&self, elements: &Range<u64>) -> Vec<Range<u64>> {
         let each =
             self.whole.stretches.iter().map(super::Stretch::elements).sum::<u64>() / self.turns;

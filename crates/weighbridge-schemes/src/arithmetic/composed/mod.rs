@@ -1,8 +1,8 @@
-//! A weight that is put together from others: rows of one after rows of another, rows in another
-//! order, matrices transposed, values changed.
+//! A weight composed of others: rows of one after rows of another, reordered rows, transposed
+//! matrices, changed values.
 //!
-//! Nothing is decoded in another way than its own recipe has it; this only says which numbers of
-//! which weight come where.
+//! Every number is decoded by its own recipe. This module only decides which numbers of which
+//! weight go where.
 
 use std::ops::Range;
 
@@ -32,21 +32,21 @@ use figure::Figure;
 pub use in_turn::InTurn;
 pub use stretch::Stretch;
 
-/// Elements of a tile of which parts are transposed: read in pieces that are not short, and held in
-/// memory twice.
+/// Elements per tile if parts are transposed. Such tiles are read in pieces that are not short, and
+/// are in memory twice.
 const ACROSS_ELEMENTS: u64 = 1 << 20;
 
-/// The stretches of a weight, one after the other.
+/// Stretches of weights, one after another.
 pub struct Composed {
     stretches: Vec<Stretch>,
-    /// Whether any stretch of elements can be decoded.
+    /// Whether any range of elements can be decoded.
     has_element_access: bool,
-    /// What its codes are, if they can be had as they are.
+    /// Form of its codes, if they can be read unchanged.
     codes: Option<GroupedForm>,
 }
 
 impl Composed {
-    /// A weight of these stretches.
+    /// Creates a weight of these stretches.
     pub fn new(stretches: Vec<Stretch>) -> Self {
         let has_element_access = stretches.iter().all(Stretch::has_element_access);
         let codes = Self::form_of_codes(&stretches);
@@ -101,7 +101,7 @@ impl Recipe for Composed {
     }
 
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
-        // Listing what is needed does not fail.
+        // Listing byte ranges does not fail.
         _ = self.each_block(&elements, |stretch, block| {
             stretch.needs(block, slabs);
             Ok(())

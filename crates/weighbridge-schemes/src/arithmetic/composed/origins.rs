@@ -1,4 +1,4 @@
-//! Where the originals of a composed weight's numbers may have been.
+//! Bounds on the originals of a composed weight's numbers.
 
 use super::block::{Block, To, each_piece, taken};
 use super::{Composed, Stretch, length};
@@ -8,7 +8,7 @@ use crate::framework::{Origins, Portion, Rule};
 use crate::source::Staged;
 
 impl Composed {
-    /// Whether that is known of all stretches.
+    /// Whether bounds are known for all stretches.
     pub(super) fn has_origins(&self) -> bool {
         let mut stretches = self.stretches.iter();
         !self.stretches.is_empty() && stretches.all(|stretch| stretch.recipe.origins().is_some())
@@ -39,8 +39,8 @@ impl Origins for Composed {
 }
 
 impl Stretch {
-    /// How many candidates lie outside the bounds of a block, and how many of the staged slabs were
-    /// its own; `None` where its numbers are not those of the weight, row by row.
+    /// Counts the candidates outside the bounds of a block, and the staged slabs that it used;
+    /// `None` if its numbers are not those of the weight, row by row.
     fn count_outside(
         &self,
         block: &Block,

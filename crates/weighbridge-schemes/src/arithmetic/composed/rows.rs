@@ -1,34 +1,33 @@
-//! Which runs of rows of a weight a stretch shows.
+//! Runs of rows of a weight that a stretch selects.
 
 use crate::view::Rows;
 
-/// Rows in the order of a stretch that are equally long, equally spaced runs of rows of the weight,
-/// and equally spaced where they are shown.
+/// Equally long, equally spaced runs of rows of the weight, which are also equally spaced in the
+/// stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowRuns {
-    /// The first row of the weight.
+    /// First row of the weight.
     pub first: u64,
-    /// Rows of a run.
+    /// Rows per run.
     pub run: u64,
-    /// From one run to the next in the weight.
+    /// Distance from one run to the next in the weight.
     pub step: u64,
-    /// How many runs.
+    /// Number of runs.
     pub count: u64,
-    /// How many rows of the stretch come before the first run.
+    /// Rows of the stretch before the first run.
     pub at: u64,
-    /// From one run to the next in the stretch.
+    /// Distance from one run to the next in the stretch.
     pub every: u64,
 }
 
-/// Some of the next `rows` rows of a stretch, at least one: how many, and the runs that they
-/// are.
+/// Returns some of the next `rows` rows of a stretch, at least one: their number, and their runs.
 pub(super) fn runs(order: Rows, row: u64, rows: u64) -> (u64, [Option<RowRuns>; 2]) {
     let first = order.row(row);
     let one = |rows: u64| {
         let run = RowRuns { first, run: rows, step: rows, count: 1, at: 0, every: rows };
         (rows, [Some(run), None])
     };
-    // So many whole runs, if it begins with one; otherwise what is left of a run.
+    // Whole runs, if it begins with one; otherwise the rest of a run.
     let whole = |inside: u64, run: u64, step: u64, count: u64| {
         if inside > 0 || count == 0 {
             return one(rows.min(run - inside));
@@ -45,10 +44,10 @@ pub(super) fn runs(order: Rows, row: u64, rows: u64) -> (u64, [Option<RowRuns>; 
         Rows::Tiled { start, groups, members, run } => {
             let (run, groups) = (run.max(1), groups.max(1));
             let (inside, group) = ((row - start) % run, (row - start) / run % groups);
-            // The same member of the groups that follow.
+            // That member of the groups that follow.
             whole(inside, run, members.max(1) * run, (rows / run).min(groups - group))
         }
-        // Every second row of a head lies in the same half of it.
+        // Every second row of a head is in the same half of it.
         Rows::Heads { head_rows, to_halves: false, .. } => {
             let (half, at) = in_head(head_rows, row);
             let rows = rows.min(2 * half - at);
@@ -66,7 +65,7 @@ pub(super) fn runs(order: Rows, row: u64, rows: u64) -> (u64, [Option<RowRuns>; 
     }
 }
 
-/// Half the rows of a head, and where in its head a row is.
+/// Returns half the rows of a head, and the position of a row in its head.
 fn in_head(head_rows: u64, row: u64) -> (u64, u64) {
     let half = (head_rows / 2).max(1);
     (half, row % (2 * half))

@@ -1,4 +1,4 @@
-//! Some rows of a weight: which of its numbers they are, and how they are decoded.
+//! A range of rows of a weight, and how they are decoded.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use crate::shape::least_common_multiple;
 use crate::source::{Slab, Staged};
 use crate::view::{Matrix, Rows, View};
 
-/// Elements of a row that is decoded for any part of it.
+/// Maximum length of a row that is decoded whole for any part of it.
 const MOST_OF_A_ROW: u64 = 1 << 20;
 
-/// Some rows of a weight.
+/// A range of rows of a weight.
 pub struct Stretch {
-    /// How the weight is decoded.
+    /// Recipe of the weight.
     pub recipe: Arc<dyn Recipe>,
-    /// Elements of a row of the weight's outermost dimension.
+    /// Elements per row of the weight's outermost dimension.
     pub recipe_row: u64,
-    /// Where its parts begin among all parts of the composed weight.
+    /// Index of its first part among all parts of the composed weight.
     pub first_part: usize,
-    /// Which rows, and what is done to each number.
+    /// The rows, and the change to each number.
     pub view: View,
     /// Whether the changed number is rounded to f16.
     pub in_half: bool,
@@ -35,7 +35,7 @@ impl Stretch {
         self.view.row_count().saturating_mul(self.view.row_len())
     }
 
-    /// Whether any of its elements can be decoded at no great cost.
+    /// Whether any of its elements can be decoded cheaply.
     pub(super) fn has_element_access(&self) -> bool {
         self.recipe.has_element_access() || self.recipe_row <= MOST_OF_A_ROW
     }
@@ -45,7 +45,7 @@ impl Stretch {
         self.view.transposed.is_some() || self.recipe.is_transposed()
     }
 
-    /// How many of its elements are decoded together, if not any can be at no great cost.
+    /// Returns the number of elements that are decoded together; `None` if any range is cheap.
     pub(super) fn unit(&self) -> Option<u64> {
         let row = self.view.row_len().max(1);
         let rows = match self.view.rows {
@@ -54,14 +54,14 @@ impl Stretch {
         };
         match (self.view.transposed, self.recipe.has_element_access()) {
             (Some(_), true) => Some(row),
-            // Any column takes all of the matrix.
+            // Any column needs the whole matrix.
             (Some(_), false) => Some(self.elements().max(1)),
             (None, true) => None,
             (None, false) => Some(least_common_multiple(self.recipe_row, row.saturating_mul(rows))),
         }
     }
 
-    /// How many elements are best decoded at a time.
+    /// Returns the best number of elements to decode at a time.
     pub(super) fn batch(&self, most: u64) -> u64 {
         let row = self.view.row_len().max(1);
         let (most, in_rows) = match (self.recipe.has_element_access(), self.view.transposed) {
@@ -72,7 +72,7 @@ impl Stretch {
         if in_rows && most >= row { most / row * row } else { most }
     }
 
-    /// Calls `take` with each block of some of its elements; the first goes to `at` of the output.
+    /// Calls `take` with each block of some of its elements; the first goes to `at` in the output.
     pub(super) fn each_block(
         &self,
         elements: Range<u64>,
@@ -121,7 +121,7 @@ impl Stretch {
         Block { first, piece, step: piece, count: 1, at, to: To::Rows { every: length(piece) } }
     }
 
-    /// Some rows, which are columns of a matrix in the weight.
+    /// Returns the block of some rows that are columns of a matrix in the weight.
     fn across(&self, of: Matrix, rows: Range<u64>, columns: Range<u64>, at: usize) -> Block {
         let seen = || rows.clone().map(|row| self.view.row(row));
         let (first, last) = (seen().min().unwrap_or(0), seen().max().unwrap_or(0));
@@ -139,40 +139,37 @@ impl Stretch {
         }
     }
 
-    /// Whether all of a block's span is decoded at once.
+    /// Whether the whole span of a block is decoded at once.
     fn is_together(&self, block: &Block) -> bool {
         block.is_together() || !self.recipe.has_element_access()
     }
 
-    /// What some elements of the weight need.
+    /// Appends the byte ranges that some elements of the weight need.
     fn needs_of(&self, elements: &Range<u64>, slabs: &mut Vec<Slab>) {
         self.recipe.needs(self.recipe.around(elements, self.recipe_row), slabs);
     }
 
-    /// What a block needs.
+    /// Appends the byte ranges that a block needs.
     pub(super) fn needs(&self, block: &Block, slabs: &mut Vec<Slab>) {
         let before = slabs.len();
-        match self.is_together(block) {
-            true => {
-                let span = block.first..block.first + block.span();
-                self.needs_of(&span, slabs);
-            }
-            false => {
-                let mut own = Vec::new();
-                for band in self.bands(block, &mut own) {
-                    slabs.extend(band.slabs);
-                }
+        if self.is_together(block) {
+            let span = block.first..block.first + block.span();
+            self.needs_of(&span, slabs);
+        } else {
+            let mut own = Vec::new();
+            for band in self.bands(block, &mut own) {
+                slabs.extend(band.slabs);
             }
         }
         slabs[before..].iter_mut().for_each(|slab| slab.part += self.first_part);
     }
 
-    /// The bands of a block whose pieces are decoded one by one.
+    /// Returns the bands of a block whose pieces are decoded one by one.
     pub(super) fn bands(&self, block: &Block, slabs: &mut Vec<Slab>) -> Vec<Band> {
         block.bands(&mut |elements, slabs| self.needs_of(&elements, slabs), slabs)
     }
 
-    /// Decodes a block, and tells how many of the staged slabs were its own.
+    /// Decodes a block, and returns how many staged slabs it used.
     pub(super) fn decode<T: Figure>(
         &self,
         block: &Block,
@@ -226,7 +223,7 @@ impl Stretch {
         Ok(used)
     }
 
-    /// Some elements of the weight, with their values changed.
+    /// Decodes some elements of the weight, with their values changed.
     fn decode_changed<T: Figure>(
         &self,
         staged: &[Staged<'_>],

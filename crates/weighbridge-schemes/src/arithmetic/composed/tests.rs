@@ -102,13 +102,14 @@ fn decoded(composed: &dyn Recipe, elements: Range<u64>, is_lent: bool) -> (Vec<f
         .map(Iterator::collect)
         .collect();
     let staged: Vec<Staged<'_>> = (slabs.iter().zip(&copied))
-        .map(|(slab, copied)| match is_lent {
-            true => {
+        .map(|(slab, copied)| {
+            if is_lent {
                 let all = &parts[slab.part % 2];
                 let span = piece(slab, 0).start..piece(slab, slab.count - 1).end;
                 Staged::with_stride(&all[span], length(slab.row_bytes), length(slab.stride))
+            } else {
+                Staged::of_rows(copied, length(slab.row_bytes))
             }
-            false => Staged::of_rows(copied, length(slab.row_bytes)),
         })
         .collect();
     let mut out = vec![-1.0; length(elements.end - elements.start)];

@@ -1,15 +1,14 @@
-//! The numbers of four-bit floats: a sign, two bits of exponent, one of mantissa.
+//! Four-bit floats: a sign, two bits of exponent, one of mantissa.
 
 use std::sync::LazyLock;
 
 use super::{Codes, Packing};
 
-/// What each code of E2M1 stands for. Code 8 is minus zero here; ModelOpt's reader of NVFP4 takes
-/// it for zero.
+/// Value of each E2M1 code. Code 8 is minus zero; ModelOpt's NVFP4 reader reads it as zero.
 pub(crate) const E2M1: [f32; 16] =
     [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0];
 
-/// Two of them a byte, the low nibble first.
+/// E2M1 codes, two per byte, the low nibble first.
 pub(crate) static FLOATS4: LazyLock<Codes> =
     LazyLock::new(|| Codes::new(Packing::LowNibbles, |code| E2M1[usize::from(code)]));
 

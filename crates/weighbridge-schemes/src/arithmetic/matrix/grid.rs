@@ -1,4 +1,4 @@
-//! Factors that lie in a tensor of their own, a cell for each block of the matrix.
+//! Factors in a separate tensor, one cell per block of the matrix.
 
 use std::ops::Range;
 
@@ -11,31 +11,31 @@ use crate::error::Result;
 use crate::simd::{Number, half_to_f32};
 use crate::source::{Slab, Staged};
 
-/// A tensor with a number for each block of a matrix, or of each of several stacked matrices.
+/// A tensor with one number per block of a matrix, or of each of several stacked matrices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
-    /// Which part of the weight it is.
+    /// Index of the part that holds it.
     pub part: usize,
-    /// What its numbers are. Bytes that mean powers of two are `F8_E8M0`, whatever they were
-    /// stored as.
+    /// Type of its numbers. Bytes that stand for powers of two are `F8_E8M0`, regardless of their
+    /// stored type.
     pub dtype: DType,
-    /// Rows of one of the stacked matrices.
+    /// Rows per stacked matrix.
     pub matrix: u64,
     /// Rows that share their cells.
     pub band: u64,
-    /// Rows of cells that one matrix has in the tensor; more than needed is padding.
+    /// Rows of cells per matrix in the tensor, padding included.
     pub bands: u64,
-    /// Cells in a row of cells.
+    /// Cells per row of cells.
     pub cells: u64,
 }
 
 impl Grid {
-    /// One number for everything.
+    /// Creates a grid of one number for the whole weight.
     pub(crate) fn single(part: usize, dtype: DType) -> Self {
         Self { part, dtype, matrix: u64::MAX, band: u64::MAX, bands: 1, cells: 1 }
     }
 
-    /// A number for each of `rows` rows, or for each group of columns of each row.
+    /// Creates a grid of one number per row, or per group of columns of each row.
     pub(crate) fn rows(part: usize, dtype: DType, cells: u64) -> Self {
         Self { part, dtype, matrix: u64::MAX, band: 1, bands: u64::MAX, cells }
     }
@@ -54,21 +54,21 @@ impl Grid {
         u64::from(self.dtype.bits() / 8)
     }
 
-    /// The cells that some matrix rows need.
+    /// Returns the cells that some matrix rows need.
     pub(crate) fn slab(&self, rows: &Range<u64>) -> Slab {
         let (first, last) = (self.band_of(rows.start), self.band_of(rows.end.saturating_sub(1)));
         let bytes = self.cells * self.width();
         Slab::whole(self.part, first * bytes, (last + 1 - first) * bytes)
     }
 
-    /// The number for a group of a matrix row, out of the cells for rows from `first` on.
+    /// Returns the number for a group of a matrix row, given the cells for rows from `first` on.
     pub(crate) fn number(&self, staged: &Staged<'_>, first: u64, row: u64, group: u64) -> f32 {
         let cell = if self.cells == 1 { 0 } else { group };
         let band = self.band_of(row) - self.band_of(first);
         scale_of(self.dtype, staged.bytes(), length(band * self.cells + cell))
     }
 
-    /// The numbers for groups of a matrix row, from `group` on.
+    /// Reads the numbers for groups of a matrix row, from `group` on.
     pub(crate) fn numbers(
         &self,
         staged: &Staged<'_>,
@@ -87,7 +87,7 @@ impl Grid {
     }
 }
 
-/// Number `index` of some bytes, as f32.
+/// Returns number `index` of some bytes, as f32.
 pub(crate) fn scale_of(dtype: DType, bytes: &[u8], index: usize) -> f32 {
     let number = |dtype| plain::number(dtype, bytes, index);
     match dtype {
@@ -96,34 +96,34 @@ pub(crate) fn scale_of(dtype: DType, bytes: &[u8], index: usize) -> f32 {
     }
 }
 
-/// What becomes of a cell before it is used.
+/// Operation on a cell before it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cell {
-    /// Nothing.
+    /// None.
     AsIs,
-    /// It is multiplied with a number for the whole matrix, and rounded to f32.
+    /// Multiplied by a number for the whole matrix, and rounded to f32.
     TimesGlobal,
-    /// It is divided by a number for the whole matrix, and rounded to f32.
+    /// Divided by a number for the whole matrix, and rounded to f32.
     OverGlobal,
 }
 
-/// Scales in a grid, perhaps with a number for the whole matrix and with offsets in a grid.
+/// Scales in a grid, optionally with a global scale and with offsets in a grid.
 pub(crate) struct Scales {
     /// The scales.
     pub scale: Grid,
-    /// The number for a whole matrix (one, or one for each stacked matrix).
+    /// Global scale: one number, or one per stacked matrix.
     pub global: Option<Grid>,
-    /// How the two are combined.
+    /// Combination of the two.
     pub cell: Cell,
-    /// Zero points, or what is added.
+    /// Zero points, or values to add.
     pub offset: Option<Grid>,
-    /// The type that each step is rounded to when the output is of the native type: some
-    /// libraries compute scales in it.
+    /// Type that each step is rounded to if the output has the native type: some libraries compute
+    /// scales in it.
     pub steps: Option<DType>,
 }
 
 impl Scales {
-    /// Scales that are used as they are.
+    /// Creates scales that are used unchanged.
     pub(crate) fn plain(scale: Grid) -> Self {
         Self { scale, global: None, cell: Cell::AsIs, offset: None, steps: None }
     }

@@ -1,13 +1,13 @@
-//! Shared by most schemes: a matrix of small codes whose factors lie in a grid.
+//! A matrix of small codes with factors in a grid, shared by most schemes.
 //!
-//! In most schemes each row of the weight is a row of codes (bytes, nibbles, a stream of
-//! bits), each code stands for a number, and every `group` columns of a row share a scale, some
-//! also an offset. A scheme says how its codes lie ([`Codes`]), where factors come from
-//! ([`Factors`]) and how the two are combined ([`Arithmetic`]); rows, stretches, output types and
-//! CPU levels are dealt with here. Codes that run on over rows are one [endless](ENDLESS) row.
+//! In most schemes each row of the weight is a row of codes (bytes, nibbles, a bit stream). Each
+//! code stands for a number, and every `group` columns of a row share a scale, sometimes also an
+//! offset. A scheme states how its codes are packed ([`Codes`]), where factors come from
+//! ([`Factors`]) and how the two are combined ([`Arithmetic`]). Rows, ranges, output types and CPU
+//! levels are handled here. Codes that continue across rows are one [endless](ENDLESS) row.
 //!
-//! Working type: f32. Where the weight's native type has sixteen bits and is what is asked for,
-//! [`Arithmetic`] and [`Factors`] may round in between as the canonical library does.
+//! The working type is f32. If the output has the weight's native type of sixteen bits,
+//! [`Arithmetic`] and [`Factors`] may round in between, as the reference library does.
 
 use std::ops::Range;
 
@@ -31,17 +31,17 @@ pub(crate) use origins::{Choice, Loss};
 
 pub(crate) use crate::simd::codes::{Arithmetic, Codes, Factor, Packing, Run, decode};
 
-/// Where the factors of a matrix come from.
+/// Source of the factors of a matrix.
 pub(crate) trait Factors: Send + Sync {
-    /// The pieces of the parts that hold the factors of some matrix rows, and at least of these
-    /// groups of each.
+    /// Appends the byte ranges with the factors of some matrix rows, and at least of these groups
+    /// of each.
     fn needs(&self, rows: Range<u64>, groups: Range<u64>, slabs: &mut Vec<Slab>);
 
-    /// The factors of some groups of a matrix row, at most [`GROUPS`].
+    /// Computes the factors of some groups of a matrix row, at most [`GROUPS`].
     fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()>;
 
-    /// How far each of the scales that [`fill`](Self::fill) gives may be from the one that codes
-    /// were chosen under; nothing is written where they are certain.
+    /// Writes how far each scale of [`fill`](Self::fill) may be from the one that codes were chosen
+    /// with; writes nothing if they are certain.
     fn unsure(&self, _: &RowGroups<'_>, _out: &mut [f32]) {}
 }
 
@@ -53,41 +53,41 @@ pub(crate) struct RowGroups<'a> {
     pub first_group: u64,
     pub row: u64,
     pub groups: Range<u64>,
-    /// Whether the output is of the weight's native type, so that roundings of the canonical library
-    /// apply.
+    /// Whether the output has the weight's native type, so that the reference library's rounding
+    /// applies.
     pub native: bool,
 }
 
-/// A weight made of codes and factors. Part 0 holds the codes.
+/// A weight of codes and factors. Part 0 holds the codes.
 pub(crate) struct Matrix {
-    /// How codes lie and what they mean.
+    /// Packing and meaning of the codes.
     pub codes: Codes,
-    /// Columns of a matrix row; [`ENDLESS`] for codes that run on over rows.
+    /// Columns of a matrix row; [`ENDLESS`] for codes that continue across rows.
     pub columns: u64,
-    /// Stored bytes of one matrix row of codes.
+    /// Stored bytes per matrix row of codes.
     pub row_bytes: u64,
     /// Columns that share their factors.
     pub group: u64,
-    /// Their source.
+    /// Source of the factors.
     pub factors: Box<dyn Factors>,
-    /// How numbers and factors are combined.
+    /// Combination of numbers and factors.
     pub arithmetic: Arithmetic,
-    /// The type the canonical library decodes to.
+    /// Type that the reference library decodes to.
     pub native: DType,
     /// How codes were chosen.
     pub choice: Choice,
 }
 
-/// Groups whose factors are made at a time: enough that finding their place costs little.
+/// Groups whose factors are computed at a time: enough to make finding their position cheap.
 pub(crate) const GROUPS: usize = 256;
 
-/// The columns of a matrix whose codes run on over the rows of the weight: all of them are one row,
-/// and its groups are blocks that do not begin and end where rows do.
+/// Number of columns of a matrix whose codes continue across the rows of the weight. They form a
+/// single row, and its groups do not align with the weight's rows.
 pub(crate) const ENDLESS: u64 = u64::MAX;
 
 impl Matrix {
-    /// The matrix rows that hold some elements, and the columns that are staged of each: of several
-    /// rows all, of one row those of the elements.
+    /// Returns the matrix rows that hold some elements, and the columns that are staged of each:
+    /// all columns of several rows, or the elements' columns of one row.
     fn sides(&self, elements: &Range<u64>) -> [Range<u64>; 2] {
         let rows = rows_of(elements, self.columns);
         if rows.end - rows.start > 1 {
@@ -101,8 +101,8 @@ impl Matrix {
         columns.start / self.group..columns.end.div_ceil(self.group)
     }
 
-    /// Calls `take` with the factors of as many groups as are made at a time, and the columns of
-    /// the matrix row that they are for; all in the order of the elements.
+    /// Calls `take` with the factors of as many groups as are computed at a time, and the columns
+    /// of the matrix row that they apply to, in the order of the elements.
     #[inline(always)]
     fn each_run(
         &self,
@@ -134,7 +134,7 @@ impl Matrix {
 
     fn decode_as<T: Number + Element>(&self, of: &Portion<'_>, out: &mut [T]) -> Result<()> {
         let Some((codes, staged)) = of.staged.split_first() else {
-            return Err(Error::usage("a matrix needs its codes"));
+            return Err(Error::usage("expected the codes of a matrix"));
         };
         let (level, native) = (simd::level(), self.native == T::DTYPE && T::DTYPE != DType::F32);
         let [rows, columns] = self.sides(&of.elements);
@@ -171,19 +171,19 @@ impl Matrix {
 
 fn first_not_finite(factors: &[Factor]) -> Option<usize> {
     let is_finite = |f: &Factor| f.scale.is_finite() & f.offset.is_finite();
-    // All are looked at, without a branch for each.
+    // All are checked, without a branch for each.
     let all = factors.iter().fold(true, |all, factor| all & is_finite(factor));
     if all { None } else { factors.iter().position(|factor| !is_finite(factor)) }
 }
 
-/// The error for a scale that is infinite or NaN.
+/// Returns the error for a scale that is infinite or NaN.
 pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
     no_scale(&format!("row {row}, group {group}"), scale)
 }
 
 fn no_scale(of: &str, scale: f32) -> Error {
     Error::malformed(format!("the scale of {of} is {scale}"))
-        .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
+        .hint("scales must be finite: the file is damaged, or its scheme is not the detected one")
 }
 
 impl Recipe for Matrix {

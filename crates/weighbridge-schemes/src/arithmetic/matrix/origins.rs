@@ -1,7 +1,7 @@
-//! Where the originals of codes with factors may have been.
+//! Bounds on the originals of codes with factors.
 //!
-//! Codes are the nearest under the factors of their group. What else counts is how a scheme's
-//! library makes its factors: [`Loss`].
+//! Codes are the nearest under the factors of their group. The rest depends on how a scheme's
+//! library computes its factors: [`Loss`].
 
 use std::ops::Range;
 
@@ -16,31 +16,31 @@ use crate::simd::{self, Isa, Task};
 /// How codes were chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Choice {
-    /// Each is the nearest.
+    /// Each code is the nearest.
     Nearest(Loss),
-    /// Together, so that the layer's outputs change least.
+    /// Together, to minimise the change of the layer's outputs.
     Together(RowRule),
-    /// One way or the other: nothing says which.
+    /// Either way; no file states which.
     Either(Loss, RowRule),
 }
 
-/// What else is lost where codes are the nearest. Scales are counted as they are stored.
+/// Further losses if codes are the nearest. Scales are those that are stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Loss {
-    /// How far rounding factors and quotients may move a number, relative to it.
+    /// Maximum shift of a number by rounding factors and quotients, relative to it.
     pub relative: f32,
-    /// How far a scale may be from the one that codes were chosen under.
+    /// Maximum difference of a scale from the one that codes were chosen with.
     pub scale: f32,
-    /// How far rounding the original itself may move a number: relative to it, and a constant.
+    /// Maximum shift of a number by rounding the original itself: relative to it, and a constant.
     pub original: [f32; 2],
-    /// How far beyond the outermost levels originals may lie, in scales.
+    /// Maximum distance of originals beyond the outermost levels, in scales.
     pub beyond: f32,
-    /// How far originals may lie from zero where the scale is zero.
+    /// Maximum magnitude of originals if the scale is zero.
     pub flushed: f32,
 }
 
 impl Loss {
-    /// Nothing else, and nothing is clipped.
+    /// No further loss and no clipping.
     pub(crate) const NONE: Self =
         Self { relative: 0.0, scale: 0.0, original: [0.0; 2], beyond: 0.0, flushed: 0.0 };
 
@@ -55,36 +55,36 @@ impl Loss {
         Self { relative, scale, ..Self::NONE }
     }
 
-    /// With originals that lie up to so many scales beyond the outermost levels.
+    /// Adds originals that are up to `scales` scales beyond the outermost levels.
     pub(crate) const fn beyond(self, scales: f32) -> Self {
         Self { beyond: scales, ..self }
     }
 
-    /// Scales are powers of two: the nearest to the largest number over the highest level, by a
-    /// logarithm of few digits. One may be too low by the square root of two, and a little more.
+    /// Scales are powers of two: the nearest to the largest number over the highest level, by an
+    /// imprecise logarithm. A scale may be too low by slightly more than the square root of two.
     pub(crate) fn of_nearest_powers(highest: f32) -> Self {
         Self::NONE.beyond(highest / 2.0)
     }
 
-    /// Eight-bit scales of four-bit floats; `below` says whether there is also one scale for all of
-    /// them. The smallest scale may have been rounded down by half, or all the way to zero.
+    /// Eight-bit scales of four-bit floats; `below` is whether there is also a global scale. The
+    /// smallest scale may have been rounded down by half, or to zero.
     pub(crate) fn of_small_scales(below: bool) -> Self {
         let flushed = if below { f32::INFINITY } else { 6.0 / (1 << 10) as f32 };
         Self { beyond: 3.05, flushed, ..Self::NONE }
     }
 
-    /// Scales are powers of two, from one that is not above the largest number of a group: that
-    /// number may lie anywhere below the power of two that follows the highest level.
+    /// Scales are powers of two, from one that is not above the largest number of a group. That
+    /// number may be anywhere below the power of two that follows the highest level.
     pub(crate) fn of_powers(highest: f32) -> Self {
         let next = f32::from_bits((highest.to_bits() & 0x7f80_0000) + 0x0080_0000);
-        // Logarithms are rounded, too.
+        // Logarithms are rounded too.
         Self::NONE.beyond((next - highest) * 1.0125)
     }
 }
 
 impl Loss {
-    /// The levels of a group of codes that stand for such numbers. `unsure` is how far its scale may
-    /// be from the one that codes were chosen under.
+    /// Computes the levels of a group of codes that stand for such numbers. `unsure` is how far its
+    /// scale may be from the one that codes were chosen with.
     #[inline(always)]
     pub(crate) fn levels<'n>(
         &self,
@@ -94,7 +94,7 @@ impl Loss {
         unsure: f32,
     ) -> Levels<'n> {
         let ends = numbers.ends();
-        // The same steps as decoding takes.
+        // These are the steps of decoding.
         let [first, last] = ends.map(|number| match arithmetic {
             Arithmetic::Times => number * scale,
             Arithmetic::MinusTimes => (number - offset) * scale,
@@ -115,7 +115,7 @@ impl Loss {
             }
             Spacing::Uneven => Gaps::Table { scale, numbers: &numbers.all },
         };
-        // What is added or subtracted is rounded as well, and so is the result.
+        // Added or subtracted values are rounded too, and so is the result.
         let has_offset = matches!(arithmetic, Arithmetic::MinusTimes | Arithmetic::TimesPlus);
         let added = if arithmetic == Arithmetic::TimesPlus { offset.abs() } else { 0.0 };
         let unsure = unsure + self.scale;
@@ -158,7 +158,7 @@ impl Origins for Matrix {
 }
 
 impl Matrix {
-    /// Calls `tell` with the levels of each group, and with where it lies among the elements.
+    /// Calls `tell` with the levels of each group and its position among the elements.
     #[inline(always)]
     fn each_group(
         &self,
@@ -168,7 +168,9 @@ impl Matrix {
         let (Some((_, staged)), Choice::Nearest(loss) | Choice::Either(loss, _)) =
             (of.staged.split_first(), &self.choice)
         else {
-            return Err(Error::usage("a matrix needs its codes, which must be the nearest"));
+            return Err(Error::usage(
+                "expected the codes of a matrix, each the nearest to its value",
+            ));
         };
         let numbers = Numbers::of(&self.codes);
         let (mut at, mut unsure) = (0, [0.0; GROUPS]);
@@ -186,7 +188,7 @@ impl Matrix {
     }
 }
 
-/// Counts the candidates that lie outside their bounds.
+/// Counts the candidates outside their bounds.
 struct Count<'a> {
     matrix: &'a Matrix,
     of: &'a Portion<'a>,

@@ -1,8 +1,8 @@
-//! Tensors that no scheme bids for: elements that stand alone, read as they are.
+//! Tensors that no scheme bids for: independent elements, read unchanged.
 //!
-//! Recipe: native type is the stored type. Decoding widens exactly to f32 and rounds once to the
-//! output type. f64 rounds once to each of the three; wide integers round to f32 first, as
-//! PyTorch and numpy have it.
+//! The native type is the stored type. Decoding widens exactly to f32 and rounds once to the output
+//! type. f64 rounds once to each of the three; wide integers round to f32 first, as in PyTorch and
+//! numpy.
 
 use std::ops::Range;
 
@@ -23,29 +23,29 @@ use crate::text::escaped;
 
 mod narrow;
 
-/// How a stored tensor is read as numbers, or why it cannot be.
+/// Returns the recipe for a stored tensor, or why it cannot be read as numbers.
 pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
     match info.stored.element() {
         Some(dtype) if widen(dtype, Level::BASELINE, &[], &mut []) => Ok(Plain { dtype }),
-        Some(dtype) => Err(format!("{dtype} cannot be decoded by this version")),
-        None => Err(format!("type {} is not known to this version", escaped(info.stored.name()))),
+        Some(dtype) => Err(format!("dtype {dtype} is not supported")),
+        None => Err(format!("type {} is not supported", escaped(info.stored.name()))),
     }
 }
 
-/// Elements of one row: all dimensions but the outermost.
+/// Elements per row: the product of all dimensions except the outermost.
 #[must_use]
 pub fn columns(shape: &[u64]) -> u64 {
-    // A tensor without elements may have dimensions whose product fits nowhere.
+    // A tensor without elements may have dimensions whose product overflows.
     shape.get(1..).unwrap_or_default().iter().fold(1, |product, &dim| dim.saturating_mul(product))
 }
 
-/// Elements that stand alone.
+/// Recipe for independent elements.
 pub struct Plain {
     dtype: DType,
 }
 
 impl Plain {
-    /// Where some elements lie.
+    /// Returns the bytes of some elements.
     pub fn slab(&self, elements: &Range<u64>) -> Slab {
         // Types of less than a byte have no recipe.
         let bytes = u64::from(self.dtype.bits() / 8);
@@ -53,7 +53,7 @@ impl Plain {
         Slab::whole(0, start, end - start)
     }
 
-    /// Whether a stored element is a finite number, before anything was rounded.
+    /// Whether a stored element is finite before any rounding.
     pub fn is_finite(&self, bytes: &[u8], index: usize) -> bool {
         let width = self.dtype.bits() as usize / 8;
         let element = &bytes[index * width..][..width];
@@ -123,12 +123,12 @@ impl Origins for Plain {
     }
 }
 
-/// The levels of a floating-point type of few digits.
+/// Returns the levels of a floating-point type of low precision.
 fn levels(dtype: DType) -> Option<Levels<'static>> {
     let (digits, smallest_normal, highest, beyond) = match dtype {
         DType::BF16 => (7, f32::MIN_POSITIVE, f32::MAX, f32::MAX / 2048.0),
         DType::F16 => (10, 1.0 / 16384.0, 65504.0, 65504.0 / 2048.0),
-        // What is too large for eight bits is often cast to the largest number.
+        // Values too large for eight bits are often cast to the largest number.
         DType::F8_E4M3 => (3, 1.0 / 64.0, 448.0, f32::INFINITY),
         DType::F8_E5M2 => (2, 1.0 / 16384.0, 57344.0, f32::INFINITY),
         _ => return None,
@@ -143,7 +143,7 @@ fn levels(dtype: DType) -> Option<Levels<'static>> {
     })
 }
 
-/// Element `index` of some bytes, as f32; NaN for types that are not numbers.
+/// Returns element `index` of some bytes, as f32; NaN for types that are not numbers.
 pub(crate) fn number(dtype: DType, bytes: &[u8], index: usize) -> f32 {
     let width = dtype.bits() as usize / 8;
     let mut value = [f32::NAN];
@@ -153,7 +153,7 @@ pub(crate) fn number(dtype: DType, bytes: &[u8], index: usize) -> f32 {
 
 pub(crate) use small_floats::e8m0 as power_of_two;
 
-/// All numbers of some bytes, as f32. The type must be one of numbers.
+/// Reads all numbers of some bytes, as f32. The type must be numeric.
 pub fn numbers(dtype: DType, bytes: &[u8], out: &mut [f32]) {
     widen(dtype, simd::level(), bytes, out);
 }
@@ -162,8 +162,7 @@ fn copy<T, const N: usize>(bytes: &[u8], out: &mut [T], read: impl Fn([u8; N]) -
     out.iter_mut().zip(bytes.as_chunks().0).for_each(|(out, bytes)| *out = read(*bytes));
 }
 
-/// Each element as f32, exact where an f32 can hold it. Returns whether elements of the type are
-/// numbers.
+/// Reads each element as f32, exact if an f32 can hold it. Returns whether the type is numeric.
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // Rounding is the point.
 fn widen(dtype: DType, level: Level, bytes: &[u8], out: &mut [f32]) -> bool {
     match dtype {

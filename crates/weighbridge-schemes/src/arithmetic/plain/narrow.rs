@@ -1,11 +1,11 @@
-//! From f64 to 16 bits with one rounding.
+//! Rounds f64 to 16 bits in one step.
 //!
-//! Two roundings in a row can go wrong: the first may land exactly between two 16-bit numbers,
-//! and the second then decides a tie that was none. So the first one rounds *to odd*: what does
-//! not fit gets a last bit of one, which is never a tie for whoever rounds next with at least
-//! two bits less.
+//! Two roundings in a row can go wrong: the first may land exactly between two 16-bit numbers, and
+//! the second then breaks a tie that did not exist. So the first one rounds *to odd*: an inexact
+//! result gets a last bit of one, which is never a tie for a later rounding with at least two bits
+//! less.
 
-/// The f32 next to `x` towards zero, with its last bit set unless `x` is exactly that f32.
+/// Returns the f32 next to `x` towards zero, with its last bit set unless `x` is exactly that f32.
 #[allow(clippy::cast_possible_truncation)] // Rounding is the point.
 pub(super) fn to_odd(x: f64) -> f32 {
     let near = x as f32;

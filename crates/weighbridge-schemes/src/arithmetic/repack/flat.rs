@@ -1,4 +1,4 @@
-//! Four-bit floats whose codes and scales each lie one behind the other, row after row.
+//! Four-bit floats whose codes and scales are each contiguous, row after row.
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -7,21 +7,21 @@ use crate::framework::{
 };
 use crate::source::{Slab, Staged};
 
-/// Two codes a byte, the low nibble first, in part 0; a byte for the scale of each group in part 1.
+/// Codes in part 0, two per byte, the low nibble first; scales in part 1, one byte per group.
 #[derive(Clone, Copy, Debug)]
 pub struct FlatCodes {
-    /// What they are.
+    /// Form of the codes.
     pub form: GroupedForm,
-    /// Whether it is no matrix.
+    /// Whether it is a stack of matrices.
     pub is_stack: bool,
-    /// The factor of all of them.
+    /// The global scale.
     pub global: Option<Global>,
-    /// What cannot take them, and why.
+    /// A destination that cannot store them, and why.
     pub kept_from: Option<(Taker, &'static str)>,
 }
 
 impl FlatCodes {
-    /// Codes in a weight of that shape, so many with a scale of that type.
+    /// Creates the codes of a weight of that shape, with a scale of that type per group.
     pub fn new(shape: &[u64], (group, scale): (u64, DType), has_minus_zero: bool) -> Self {
         let columns = shape.last().copied().unwrap_or(1);
         let numbers = CodeNumbers::Floats { has_minus_zero };
@@ -36,7 +36,7 @@ impl GroupedCodes for FlatCodes {
         match self.kept_from {
             Some((kept_from, reason)) if kept_from == taker => Err(reason.to_owned()),
             _ if self.is_stack && taker == Taker::Layout => {
-                Err("it is a stack of matrices".to_owned())
+                Err("stacks of matrices are not supported".to_owned())
             }
             _ => Ok(self.form),
         }
@@ -71,23 +71,23 @@ impl GroupedCodes for FlatCodes {
     }
 }
 
-/// The first of what is staged.
+/// Returns the first staged slab.
 pub(crate) fn first<'a>(staged: &[Staged<'a>]) -> Result<Staged<'a>> {
     staged.first().copied().ok_or_else(|| Error::usage("codes are not staged"))
 }
 
-/// Rows of so many bytes, as they are.
+/// Copies rows of `bytes` bytes.
 pub(crate) fn copy_rows(staged: &Staged<'_>, bytes: usize, out: &mut [u8]) {
     for (row, out) in out.chunks_exact_mut(bytes.max(1)).enumerate() {
         out.iter_mut().zip(staged.row(row)).for_each(|(out, byte)| *out = *byte);
     }
 }
 
-/// A recipe whose codes can be had as they are.
+/// A recipe whose codes can be read unchanged.
 pub struct WithCodes<R, C> {
-    /// How they are decoded.
+    /// Recipe for decoding.
     pub recipe: R,
-    /// How they lie.
+    /// Access to the codes.
     pub codes: C,
 }
 

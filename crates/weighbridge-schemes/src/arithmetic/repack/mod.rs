@@ -1,4 +1,4 @@
-//! Codes that most recipes can hand out as they are, and a layout that several schemes share.
+//! Codes that most recipes can expose unchanged, and a layout that several schemes share.
 
 mod flat;
 mod small_floats;

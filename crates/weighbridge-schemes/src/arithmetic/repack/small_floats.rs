@@ -1,9 +1,9 @@
-//! Four-bit floats of other schemes in three tensors: codes, a scale for every few of a row, and a
-//! factor for all.
+//! Stores four-bit floats of other schemes in three tensors: codes, one scale per group, and a
+//! global scale.
 //!
-//! Some libraries multiply scales with the factor, others divide them by it. The product with a number
-//! and the quotient by its reciprocal are seldom the same after rounding, so a factor is only
-//! exchanged for another if every scale that there can be gives the same number to the bit.
+//! Some libraries multiply scales by the global scale, others divide by it. Multiplying by a number
+//! and dividing by its reciprocal rarely give the same result after rounding. So a global scale is
+//! converted only if every possible scale gives a bit-identical product.
 
 use std::sync::Arc;
 
@@ -14,42 +14,44 @@ use crate::framework::{
     CodeNumbers, CodedWeight, EncodedTensor, Groups, PackedWeight, Packer, Panel,
 };
 
-/// How the tensors are called, and what the factor does.
+/// Names of the tensors, and the use of the global scale.
 #[derive(Clone, Copy, Debug)]
 pub struct SmallFloats {
-    /// The ends of their names: codes, scales, factor.
+    /// Suffixes of their names: codes, scales, global scale.
     pub ends: [&'static str; 3],
-    /// The dimensions of the factor.
+    /// Dimensions of the global scale.
     pub factor_shape: &'static [u64],
-    /// Whether scales are divided by the factor.
+    /// Whether scales are divided by the global scale.
     pub divides: bool,
     /// Whether code 8 is minus zero.
     pub has_minus_zero: bool,
 }
 
-/// The scales and groups of these floats.
+/// Type of the scales, and the group size.
 pub const SCALE: DType = DType::F8_E4M3;
 const GROUP: u64 = 16;
 
-/// The units in the last place that a factor is looked for beside the reciprocal.
+/// Search range around the reciprocal, in units in the last place.
 const NEAR: u32 = 2;
 
 impl SmallFloats {
-    /// The tensors that a weight becomes, or why it does not fit.
+    /// Returns the tensors that a weight becomes, or why it does not fit.
     pub fn packed(self, weight: &CodedWeight<'_>) -> Result<PackedWeight, String> {
         let form = weight.form;
-        let module = weight.name.strip_suffix(".weight").ok_or("it is no module's `weight`")?;
+        let module =
+            weight.name.strip_suffix(".weight").ok_or("its name does not end in `.weight`")?;
         let CodeNumbers::Floats { has_minus_zero } = form.numbers else {
-            return Err("its codes are whole numbers, this layout holds floats".to_owned());
+            return Err("its codes are integers, but this layout stores floats".to_owned());
         };
         if (form.scale, form.group) != (SCALE, GROUP) {
             let (scale, group) = (form.scale.name(), form.group);
             return Err(format!(
-                "its scales are {scale} for groups of {group}, this layout has {} for groups of {GROUP}",
+                "its scales are {scale} with group size {group}, but this layout has {} with group \
+                 size {GROUP}",
                 SCALE.name()
             ));
         }
-        let (factor, divides) = weight.global.ok_or("it has no factor for all of its scales")?;
+        let (factor, divides) = weight.global.ok_or("it has no global scale")?;
         let factor = exchanged(factor, divides, self.divides).ok_or_else(|| inexact(factor))?;
         let (rows, columns) = (form.rows, form.columns);
         let tensor = |end: &str, dtype: DType, shape: &[u64], groups: Groups| {
@@ -69,12 +71,12 @@ impl SmallFloats {
 
 fn inexact(factor: f32) -> String {
     format!(
-        "its factor {factor} multiplies scales in one layout and divides them in the other, and no \
-         number in its place gives the same products to the bit"
+        "its global scale {factor} multiplies in one layout and divides in the other, and no \
+         reciprocal gives bit-identical values"
     )
 }
 
-/// The factor that does by dividing what another does by multiplying, or the reverse.
+/// Returns the divisor that replaces a factor, or the factor that replaces a divisor.
 fn exchanged(factor: f32, divides: bool, to_divide: bool) -> Option<f32> {
     if divides == to_divide {
         return Some(factor);
@@ -84,7 +86,7 @@ fn exchanged(factor: f32, divides: bool, to_divide: bool) -> Option<f32> {
     let scaled = |scale: f32, factor: f32, divides: bool| {
         if divides { (scale / factor).to_bits() } else { (scale * factor).to_bits() }
     };
-    // Negative scales follow from the positive ones; the last code is no number.
+    // Negative scales follow from the positive ones; the last code is NaN.
     let mut candidates = candidates.filter(|other| other.is_finite() && *other > 0.0);
     candidates.find(|other| {
         let mut scales = (0..127).map(|code| plain::number(SCALE, &[code], 0));
@@ -92,10 +94,10 @@ fn exchanged(factor: f32, divides: bool, to_divide: bool) -> Option<f32> {
     })
 }
 
-/// Packs codes, scales and the factor.
+/// Packs codes, scales and the global scale.
 struct FloatPacker {
     factor: f32,
-    /// Whether code 8 was zero, and would become minus zero.
+    /// Whether code 8 was zero and would become minus zero.
     drops_sign: bool,
 }
 

@@ -79,12 +79,14 @@ impl<P: Precision> Encoder for GroupEncoder<P> {
     }
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
-        let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
+        let &[rows, columns] = shape else { return Err("it is not a matrix".to_owned()) };
         let group = self.group_of(columns);
         if columns == 0 || columns % group != 0 {
-            return Err(format!("its rows of {columns} are no whole groups of {group}"));
+            return Err(format!(
+                "row length {columns} is not a multiple of the group size ({group})"
+            ));
         }
-        let module = name.strip_suffix("weight").ok_or("it is not called `weight`")?;
+        let module = name.strip_suffix("weight").ok_or("its name does not end in `weight`")?;
         let Preset { bits, stored: codes, last, .. } = self.preset;
         let groups = columns / group;
         let tensor = |(last, dtype): (&str, DType), shape: &[u64], groups| {
@@ -127,7 +129,7 @@ struct GroupsOfWeight<P> {
 impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
     fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let [codes, scales, last @ ..] = out else {
-            return Err(Error::usage("codes and scales are two tensors"));
+            return Err(Error::usage("expected two tensors: codes and scales"));
         };
         let mut tile = Tile { values, codes, scales, zeros: None };
         match last {
@@ -147,7 +149,7 @@ impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
             Codes::Words4Zero => self.run(Shifted, tile),
             Codes::Mxfp4 => self.run(Mxfp4, tile),
             Codes::Mxfp8 => self.run(Mxfp8, tile),
-            Codes::Nvfp4 => Err(Error::usage("its global scale is a tensor")),
+            Codes::Nvfp4 => Err(Error::usage("expected a tensor for the global scale")),
         }
     }
 
@@ -203,7 +205,7 @@ impl<P: Precision> GroupsOfWeight<P> {
         let group = self.of.group_of(columns);
         let sizes = [group, group * self.of.preset.bits / 8, width(self.of.scale_type())];
         let in_memory = |size: u64| {
-            let too_large = |_| Error::limit("a row is larger than this machine can address");
+            let too_large = |_| Error::limit("a row is too large for this machine's address space");
             usize::try_from(size).map_err(too_large)
         };
         let [group_len, codes_len, scale_len] = sizes.map(in_memory);

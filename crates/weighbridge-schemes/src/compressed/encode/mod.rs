@@ -81,7 +81,7 @@ enum Codes {
 
 const FP8: Preset = Preset {
     name: "fp8",
-    about: "8-bit floats, a scale for each row (compressed-tensors FP8_DYNAMIC)",
+    about: "8-bit floats, one scale per row (compressed-tensors FP8_DYNAMIC)",
     format: "float-quantized",
     codes: Codes::Floats,
     bits: 8,
@@ -96,7 +96,7 @@ const FP8: Preset = Preset {
 
 const INT8: Preset = Preset {
     name: "int8",
-    about: "8-bit integers, a scale for each row (compressed-tensors W8A8)",
+    about: "8-bit integers, one scale per row (compressed-tensors W8A8)",
     format: "int-quantized",
     codes: Codes::Bytes,
     numbers: "int",
@@ -109,7 +109,7 @@ const SHAPE: (&str, DType) = ("weight_shape", DType::I64);
 
 const W4A16: Preset = Preset {
     name: "w4a16",
-    about: "4-bit integers, a scale for every 128 columns (compressed-tensors W4A16)",
+    about: "4-bit integers, one scale per 128 columns (compressed-tensors W4A16)",
     format: "pack-quantized",
     codes: Codes::Words4,
     bits: 4,
@@ -124,7 +124,7 @@ const W4A16: Preset = Preset {
 
 const W8A16: Preset = Preset {
     name: "w8a16",
-    about: "8-bit integers, a scale for every 128 columns (compressed-tensors W8A16)",
+    about: "8-bit integers, one scale per 128 columns (compressed-tensors W8A16)",
     codes: Codes::Words8,
     bits: 8,
     ..W4A16
@@ -132,7 +132,8 @@ const W8A16: Preset = Preset {
 
 const W4A16_ASYM: Preset = Preset {
     name: "w4a16-asym",
-    about: "4-bit integers, a scale and a zero point for every 128 columns (compressed-tensors W4A16_ASYM)",
+    about: "4-bit integers, one scale and zero point per 128 columns (compressed-tensors \
+            W4A16_ASYM)",
     codes: Codes::Words4Zero,
     last: &[SHAPE, ("weight_zero_point", DType::I32)],
     ..W4A16
@@ -140,7 +141,7 @@ const W4A16_ASYM: Preset = Preset {
 
 const MXFP4: Preset = Preset {
     name: "mxfp4",
-    about: "4-bit floats, a power of two for every 32 columns (compressed-tensors MXFP4A16)",
+    about: "4-bit floats, one power-of-two scale per 32 columns (compressed-tensors MXFP4A16)",
     format: "mxfp4-pack-quantized",
     codes: Codes::Mxfp4,
     bits: 4,
@@ -153,7 +154,7 @@ const MXFP4: Preset = Preset {
 
 const MXFP8: Preset = Preset {
     name: "mxfp8",
-    about: "8-bit floats, a power of two for every 32 columns (compressed-tensors MXFP8A16)",
+    about: "8-bit floats, one power-of-two scale per 32 columns (compressed-tensors MXFP8A16)",
     format: "mxfp8-quantized",
     codes: Codes::Mxfp8,
     bits: 8,
@@ -163,7 +164,8 @@ const MXFP8: Preset = Preset {
 
 const NVFP4: Preset = Preset {
     name: "nvfp4",
-    about: "4-bit floats, a scale for every 16 columns and one for all (compressed-tensors NVFP4A16)",
+    about: "4-bit floats, one scale per 16 columns and one per tensor (compressed-tensors \
+            NVFP4A16)",
     format: "nvfp4-pack-quantized",
     codes: Codes::Nvfp4,
     scales: Some(DType::F8_E4M3),
@@ -214,8 +216,9 @@ impl Preset {
         let other = encoded.find(|(weight, _)| weight.dtype != DType::BF16)?.0.dtype;
         is_small.then(|| {
             format!(
-                "the model is in {other}, but transformers decodes {} to BF16 and does not run it so: \
-                 make a BF16 copy first, or load it with a program that reads the codes themselves",
+                "the model is {other}, but transformers decodes {} to BF16 and cannot run the mix: \
+                 convert the model to BF16 first, or load it with a program that computes with the \
+                 codes",
                 self.name
             )
         })
@@ -229,13 +232,13 @@ impl Preset {
             (Some(asked), group) if group == Some(asked) => Ok(group),
             (Some(asked), _) if self.is_any_group && asked > 0 && asked % 8 == 0 => Ok(Some(asked)),
             (Some(asked), _) if self.is_any_group => Err(Error::usage(format!(
-                "{name} has groups of a multiple of 8 columns, not of {asked}"
+                "{name} needs a group size that is a multiple of 8, not {asked}"
             ))),
             (Some(_), Some(group)) => {
-                Err(Error::usage(format!("{name} has groups of {group} columns, and no others")))
+                Err(Error::usage(format!("{name} has a fixed group size of {group}")))
             }
             (Some(_), None) => {
-                Err(Error::usage(format!("{name} has a scale for each row, and no groups")))
+                Err(Error::usage(format!("{name} has one scale per row and no group size")))
             }
         }
     }
@@ -246,9 +249,9 @@ fn check(weight: &Candidate<'_>, group: Option<u64>) -> Result<(), String> {
     let columns = weight.shape.last().copied().unwrap_or(0);
     match (weight.dtype, group) {
         (DType::F32 | DType::BF16 | DType::F16, Some(group)) if columns % group != 0 => {
-            Err(format!("its rows of {columns} are no whole groups of {group}"))
+            Err(format!("row length {columns} is not a multiple of the group size ({group})"))
         }
         (DType::F32 | DType::BF16 | DType::F16, _) if columns > 0 => Ok(()),
-        (dtype, _) => Err(format!("there is no rule for rows of {columns} numbers of {dtype}")),
+        (dtype, _) => Err(format!("rows of {columns} {dtype} values are not supported")),
     }
 }

@@ -1,4 +1,4 @@
-//! Tiles of a weight in 8-bit floats: rows of blocks, or numbers that share one scale.
+//! Encodes tiles of a weight as 8-bit floats: rows of blocks, or numbers that share one scale.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,20 +13,21 @@ use crate::framework::{Decoded, WeightEncoder};
 use crate::simd::small_floats::e4m3;
 use crate::simd::{self, finite_to_e4m3, kernel, to_e4m3};
 
-/// What numbers are multiplied with, and what is stored.
+/// The factor that numbers are multiplied by, and the stored scale.
 #[inline(always)]
 fn scales(largest: f32) -> [f32; 2] {
-    // torch divides a number by a tensor so.
+    // torch divides a number by a tensor this way.
     let scale = if largest > 0.0 { 1.0 / largest * 448.0 } else { 1.0 };
     [scale, 1.0 / scale]
 }
 
-/// A code for each number times the scale.
+/// Writes one code per number times the scale.
 #[inline(always)]
 fn products(values: &[f32], scale: f32, largest: f32, codes: &mut [u8]) {
-    match largest.is_finite() {
-        true => bytes(values, codes, |value| finite_to_e4m3(value * scale)),
-        false => bytes(values, codes, |value| to_e4m3(value * scale)),
+    if largest.is_finite() {
+        bytes(values, codes, |value| finite_to_e4m3(value * scale))
+    } else {
+        bytes(values, codes, |value| to_e4m3(value * scale))
     }
 }
 
@@ -38,9 +39,9 @@ pub(super) struct Blocks {
 impl WeightEncoder for Blocks {
     fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let [codes, inverses] = out else {
-            return Err(Error::usage("codes and scales are two tensors"));
+            return Err(Error::usage("expected two tensors: codes and scales"));
         };
-        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        let too_large = |_| Error::limit("a row is too large for this machine's address space");
         let columns = usize::try_from(self.columns).map_err(too_large)?.max(1);
         encode_stripes(simd::level(), columns, values, codes, inverses);
         Ok(())
@@ -63,7 +64,7 @@ impl WeightEncoder for Blocks {
 }
 
 kernel! {
-    /// Rows of blocks, one after the other.
+    /// Encodes rows of blocks.
     fn encode_stripes(
         _isa; columns: usize, values: &[f32], codes: &mut [u8], inverses: &mut [u8]
     ) -> () {
@@ -76,7 +77,8 @@ kernel! {
             largests.fill(0.0);
             for row in values.chunks(columns) {
                 for (most, block) in largests.iter_mut().zip(row.chunks(BLOCK)) {
-                    // Bits without a sign are in the order of magnitudes, so no number is lost.
+                    // Without the sign, bit patterns are ordered by magnitude, so no number is
+                    // lost.
                     *most = f32::from_bits(most.to_bits().max(largest(block).to_bits()));
                 }
             }
@@ -97,10 +99,10 @@ kernel! {
     }
 }
 
-/// One weight with one scale, whose largest number is looked for first.
+/// A weight with one scale, whose largest number is found in a first pass.
 #[derive(Default)]
 pub(super) struct Whole {
-    /// Its bits.
+    /// Bits of the largest number.
     largest: AtomicU32,
 }
 
@@ -115,7 +117,7 @@ impl WeightEncoder for Whole {
 
     fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let [codes, stored] = out else {
-            return Err(Error::usage("codes and a scale are two tensors"));
+            return Err(Error::usage("expected two tensors: codes and a scale"));
         };
         let largest = f32::from_bits(self.largest.load(Ordering::Relaxed));
         let [scale, inverse] = scales(largest);
@@ -134,19 +136,19 @@ impl WeightEncoder for Whole {
     }
 }
 
-/// Codes in groups. Those of eight bits lie too differently far from each other to have steps.
+/// Returns codes in groups. Eight-bit floats are too unevenly spaced to have steps.
 fn coded<'a>(group: usize, bytes: &'a [u8], factors: &'a [Factor]) -> Coded<'a> {
     static FLOATS8: LazyLock<Codes> = LazyLock::new(|| Codes::new(Packing::Bytes, e4m3));
     Coded { codes: &FLOATS8, arithmetic: Arithmetic::Times, group, bytes, factors, step: None }
 }
 
 kernel! {
-    /// The largest number.
+    /// Finds the largest number.
     fn look(_isa; values: &[f32]) -> f32 { largest(values) }
 }
 
 kernel! {
-    /// Numbers with one scale.
+    /// Encodes numbers with one scale.
     fn encode_scaled(_isa; scale: f32, largest: f32, values: &[f32], codes: &mut [u8]) -> () {
         products(values, scale, largest, codes);
     }

@@ -1,4 +1,4 @@
-//! Models in 8-bit floats, with a scale for each block or each weight.
+//! Stores models in 8-bit floats, with one scale per block or per weight.
 //!
 //! ```text
 //! fp8-block    P.weight F8_E4M3, P.weight_scale_inv F32 [rows / 128, columns / 128], rounded up
@@ -8,10 +8,10 @@
 //! Arithmetic of transformers 5.22.2 (`Fp8Quantize`), all in f32: `scale = (1 / amax) * 448`, or 1 where
 //! all numbers are zero; the code is the nearest E4M3 of `clamp(x * scale)`; `1 / scale` is stored.
 //!
-//! transformers leaves weights alone whose sides are no whole blocks. They are encoded here as if
-//! zeros stood behind them, as DeepSeek's own files have them. transformers calls the scale of a
-//! whole weight `weight_scale_inv` too; here it has the name that vLLM loads, and the config the
-//! keys that AutoFP8 wrote.
+//! transformers does not quantize weights whose sides are not multiples of the block size. They are
+//! encoded here as if padded with zeros, as in DeepSeek's own files. transformers calls the scale
+//! of a whole weight `weight_scale_inv` too. Here it has the name that vLLM loads, and the config
+//! has the keys that AutoFP8 wrote.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ mod coding;
 
 use coding::{Blocks, Whole};
 
-/// The ways to store a model.
+/// The quantizers.
 pub(super) static QUANTIZERS: &[&dyn Quantizer] = &[&Way::Blocks, &Way::Whole];
 
 /// Rows and columns of a block.
 const SIDE: u64 = 128;
 const BLOCK: usize = 128;
 
-/// What shares a scale.
+/// The part of a weight that shares a scale.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// A block.
@@ -55,10 +55,8 @@ impl Quantizer for Way {
 
     fn about(&self) -> &'static str {
         match self {
-            Self::Blocks => {
-                "8-bit floats, a scale for each block of 128 x 128 (as DeepSeek has them)"
-            }
-            Self::Whole => "8-bit floats, a scale for each weight (as vLLM loads them)",
+            Self::Blocks => "8-bit floats, one scale per 128 x 128 block (DeepSeek)",
+            Self::Whole => "8-bit floats, one scale per tensor (vLLM)",
         }
     }
 
@@ -68,14 +66,11 @@ impl Quantizer for Way {
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
         if request.wishes.group_size.is_some() {
-            return Err(Error::usage(format!(
-                "{} has no groups of columns",
-                Quantizer::name(self)
-            )));
+            return Err(Error::usage(format!("{} has no group size", Quantizer::name(self))));
         }
         let mut choice = choose_linear(request, |_, weight| match weight.dtype {
             DType::F32 | DType::BF16 | DType::F16 => Ok(Arc::new(*self) as Arc<dyn Encoder>),
-            dtype => Err(format!("there is no rule for numbers of {dtype}")),
+            dtype => Err(format!("dtype {dtype} is not supported")),
         })?;
         let is_partial = |weight: &&Candidate<'_>| {
             weight.shape.len() == 2 && weight.shape.iter().any(|side| side % SIDE != 0)
@@ -85,8 +80,9 @@ impl Quantizer for Way {
         let partial = encoded.map(|(weight, _)| weight).filter(is_partial).count();
         if *self == Self::Blocks && partial > 0 {
             choice.notes.push(format!(
-                "{partial} weights have sides that are no whole blocks of {SIDE}: their last blocks \
-                 are smaller, as in DeepSeek's files; transformers 5.22.2 does not dequantize these"
+                "{partial} weights have sides that are not multiples of {SIDE}: their last blocks \
+                 are smaller, as in DeepSeek's files; transformers 5.22.2 does not dequantize \
+                 these"
             ));
         }
         Ok(Chosen::stated(self.section(&choice.plain), choice.fates, choice.notes))
@@ -94,7 +90,7 @@ impl Quantizer for Way {
 }
 
 impl Way {
-    /// The section of the config. `plain` are the linear layers that are not quantized.
+    /// Returns the section of the config. `plain` lists the linear layers that are not quantized.
     fn section(self, plain: &[String]) -> Json {
         let method = METHODS[0].name;
         match self {
@@ -127,7 +123,7 @@ impl Encoder for Way {
     }
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
-        let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
+        let &[rows, columns] = shape else { return Err("it is not a matrix".to_owned()) };
         let tensor = EncodedTensor::of;
         let each = Groups::Of { elements: 1, bytes: 1 };
         let codes = tensor(name.to_owned(), DType::F8_E4M3, shape, each);

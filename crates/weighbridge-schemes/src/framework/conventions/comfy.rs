@@ -1,4 +1,4 @@
-//! What ComfyUI's files say about single layers, which may be those of several schemes.
+//! ComfyUI's descriptions of single layers, which may belong to several schemes.
 //!
 //! ```text
 //! X.comfy_quant            U8, the text of {"format": "float8_e4m3fn", ..}
@@ -11,17 +11,17 @@ use crate::catalog::Metadata;
 use crate::framework::{Evidence, StoredTensor};
 use crate::text::escaped;
 
-/// The key of a file's metadata.
+/// Key of a file's metadata.
 pub(crate) const METADATA: &str = "_quantization_metadata";
 
-/// What follows the name of a module in that of the tensor.
+/// Suffix of the tensor that describes a module.
 pub(crate) const TENSOR: &str = ".comfy_quant";
 
-/// Why a file whose metadata is damaged cannot be decoded.
-pub(crate) const UNREADABLE: &str = "the file's _quantization_metadata, which says how its layers \
-                                     are stored, cannot be read; fetch the file again";
+/// Reason for rejecting a file with damaged metadata.
+pub(crate) const UNREADABLE: &str = "cannot read the layer formats in the file's \
+                                     _quantization_metadata; fetch the file again";
 
-/// The tensor that describes a module, and its contents.
+/// Returns the tensor that describes a module, and its contents.
 pub(crate) fn description<'a>(
     evidence: &Evidence<'a>,
     module: &str,
@@ -34,7 +34,7 @@ pub(crate) fn description<'a>(
     Some((tensor, json))
 }
 
-/// The descriptions in a file's metadata, by module; `Err` if they cannot be read.
+/// Returns the descriptions in a file's metadata, by module; `Err` if they cannot be read.
 pub(crate) fn layers(metadata: &Metadata) -> Option<Result<Json, &'static str>> {
     let text = metadata.get(METADATA)?.as_str();
     let json = text.and_then(|text| serde_json::from_str::<Json>(text).ok());
@@ -42,7 +42,7 @@ pub(crate) fn layers(metadata: &Metadata) -> Option<Result<Json, &'static str>> 
     Some(layers.filter(Json::is_object).ok_or(UNREADABLE))
 }
 
-/// The format that a description names.
+/// Returns the format that a description names.
 pub(crate) fn format(description: &Json) -> Option<&str> {
     description.get("format")?.as_str()
 }

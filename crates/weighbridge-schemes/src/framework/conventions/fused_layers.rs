@@ -1,4 +1,4 @@
-//! Layers that loaders put together into one matrix, so that they need one global scale.
+//! Layers that loaders fuse into one matrix, so that they need one global scale.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,7 @@ const FUSED: [&[&str]; 4] = [
     &["w1", "w3"],
 ];
 
-/// Finds, for each weight, the largest magnitude of all that it is put together with and that is
-/// encoded too.
+/// Finds, for each weight, the largest magnitude among the encoded weights that it is fused with.
 pub(crate) struct Fused<'r, 'a> {
     request: &'r Request<'a>,
     together: Vec<Vec<usize>>,
@@ -24,7 +23,7 @@ impl<'r, 'a> Fused<'r, 'a> {
         Self { request, together: together(request.weights) }
     }
 
-    /// That of one weight; `is_encoded` says which others count.
+    /// Returns the largest magnitude for one weight; `is_encoded` tells which others count.
     pub(crate) fn largest(
         &self,
         index: usize,
@@ -39,7 +38,7 @@ impl<'r, 'a> Fused<'r, 'a> {
     }
 }
 
-/// For each weight, the places of all that it is put together with, itself among them.
+/// Returns, for each weight, the indices of all weights that it is fused with, including itself.
 fn together(weights: &[Candidate<'_>]) -> Vec<Vec<usize>> {
     let places: HashMap<&str, usize> = (0..).zip(weights).map(|(at, w)| (w.name, at)).collect();
     let of = |(at, weight): (usize, &Candidate<'_>)| {
@@ -52,7 +51,7 @@ fn together(weights: &[Candidate<'_>]) -> Vec<Vec<usize>> {
     weights.iter().enumerate().map(of).collect()
 }
 
-/// The names of the weights that this one is put together with, where there are all of them.
+/// Returns the names of the weights that this one is fused with, if all of them exist.
 fn siblings(name: &str) -> Option<Vec<String>> {
     let module = name.strip_suffix(".weight")?;
     let (parent, last) = module.rsplit_once('.')?;

@@ -1,4 +1,4 @@
-//! Which of a model's linear layers are encoded, which stay as they are, and why.
+//! Chooses which linear layers of a model are encoded.
 
 use std::sync::Arc;
 
@@ -7,20 +7,21 @@ use crate::framework::conventions::linear_layers::{is_linear, is_quantized};
 use crate::framework::{Candidate, Encoder, Fate, Request};
 use crate::text::escaped;
 
-/// What becomes of a model whose linear layers are encoded.
+/// The decisions for a model whose linear layers are encoded.
 pub(crate) struct LinearChoice {
-    /// What becomes of each weight.
+    /// The decision for each weight.
     pub(crate) fates: Vec<Fate>,
-    /// The linear layers that stay as they are, by the names of their modules, the last one last.
+    /// Modules of the linear layers that are not quantized, the last one last.
     pub(crate) plain: Vec<String>,
-    /// What users should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 
-/// The matrix that loaders leave alone, whether a file has it or shares it with the embedding.
+/// The matrix that loaders never quantize, whether it is stored or tied to the embedding.
 const LAST: &str = "lm_head";
 
-/// Encodes the linear layers by what `encoder` gives for each; its error says why one stays.
+/// Encodes the linear layers with the result of `encoder`, whose error says why one is not
+/// quantized.
 pub(crate) fn choose_linear(
     request: &Request<'_>,
     encoder: impl Fn(usize, &Candidate<'_>) -> Result<Arc<dyn Encoder>, String>,
@@ -44,9 +45,9 @@ pub(crate) fn choose_linear(
     }
     if !fates.iter().any(|fate| matches!(fate, Fate::Encode(_))) {
         let why = left.first().map(|(name, reason)| format!(": {}: {reason}", escaped(name)));
-        let why = why.unwrap_or_else(|| ", under the names that transformers gives".to_owned());
+        let why = why.unwrap_or_else(|| " (names must be those of transformers)".to_owned());
         return Err(Error::unsupported(format!(
-            "the model has no matrix of a linear layer that can be stored so{why}"
+            "the model has no linear layer that this type can store{why}"
         )));
     }
     if !plain.iter().any(|module| module.rsplit('.').next() == Some(LAST)) {
@@ -56,14 +57,14 @@ pub(crate) fn choose_linear(
     Ok(LinearChoice { fates, plain, notes: notes(&left) })
 }
 
-/// Numbers in names count as numbers, so that layer 2 comes before layer 10; what lies outside of
-/// all layers comes last.
+/// Sort key that compares numbers in names as numbers, so that layer 2 comes before layer 10.
+/// Modules outside all layers come last.
 fn order(name: &str) -> (bool, Vec<(u64, &str)>) {
     let part = |part| (str::parse(part).unwrap_or(u64::MAX), part);
     (!name.contains('.'), name.split('.').map(part).collect())
 }
 
-/// A line for each reason.
+/// Returns one line per reason.
 fn notes(left: &[(&str, String)]) -> Vec<String> {
     let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
     for (name, reason) in left {
@@ -73,8 +74,8 @@ fn notes(left: &[(&str, String)]) -> Vec<String> {
         }
     }
     let line = |&(name, reason, count): &(&str, &str, usize)| match count {
-        1 => format!("{} stays as it is: {reason}", escaped(name)),
-        _ => format!("{} and {} more stay as they are: {reason}", escaped(name), count - 1),
+        1 => format!("{} is not quantized: {reason}", escaped(name)),
+        _ => format!("{} and {} more are not quantized: {reason}", escaped(name), count - 1),
     };
     reasons.iter().map(line).collect()
 }

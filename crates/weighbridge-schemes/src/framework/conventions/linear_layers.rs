@@ -1,12 +1,12 @@
-//! Which weights of a repository are matrices of linear layers that loaders take in fewer bits.
+//! Recognises the matrices of linear layers that loaders accept in fewer bits.
 //!
-//! Names are those that transformers gives. Whatever chooses among few outcomes (the last matrix,
-//! the routers of experts) or is looked up by row (embeddings) stays as it is: it is small or
-//! sensitive, and loaders expect it so.
+//! Names follow transformers. Matrices that choose among few outcomes (the output head, expert
+//! routers) or are looked up by row (embeddings) are not quantized: they are small or sensitive,
+//! and loaders expect them unquantized.
 
 use crate::framework::Candidate;
 
-/// What the last part but one of a name begins or ends with, if its matrix is no linear layer.
+/// Prefixes and suffixes of the last-but-one part of a name whose matrix is not a linear layer.
 const LOOKED_UP: &[&str] = &["embed", "wte", "wpe", "word_embeddings", "position_embeddings"];
 
 /// Modules whose matrices choose among few outcomes, by the last part of their names.
@@ -21,7 +21,7 @@ const CHOOSING: &[&str] = &[
     "shared_expert_gate",
 ];
 
-/// Whether a weight is a matrix of a linear layer that may be stored in fewer bits.
+/// Whether a weight is a matrix of a linear layer that may be quantized.
 pub(crate) fn is_quantized(weight: &Candidate<'_>) -> bool {
     is_linear(weight) && !CHOOSING.contains(&own_name(weight).unwrap_or_default())
 }

@@ -1,5 +1,4 @@
-//! What publishers write alike whatever the scheme, and which layers of a model loaders expect in
-//! fewer bits.
+//! Conventions of publishers and loaders that several schemes share.
 
 pub(crate) mod comfy;
 pub(crate) mod fused_layers;

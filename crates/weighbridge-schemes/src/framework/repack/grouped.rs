@@ -1,9 +1,10 @@
 //! Matrices of codes whose groups of columns share a scale, and perhaps a zero point.
 //!
-//! The common form: a byte for each whole number, row by row, or for two floats, the first in its low
-//! bits; the scales of each row's groups as they are stored; a byte for each zero point, in the same
-//! order. Any rows and columns of whole numbers can be had, so that a layout with rows outermost and
-//! one with columns outermost can both be written piece by piece. Of floats, any stretch can be had.
+//! The common form has one byte per integer, row by row, or per two floats, the first in the low
+//! bits; the scales of each row's groups as stored; and one byte per zero point, in the same order.
+//! Any rows and columns of integers can be read, so that layouts with rows outermost and with
+//! columns outermost can both be written piece by piece. For floats, any range of elements can be
+//! read.
 
 use std::ops::Range;
 
@@ -11,14 +12,14 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::source::{Slab, Staged};
 
-/// What the codes of a matrix are, and which of them share their factors.
+/// The form of a matrix of codes, and its grouping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupedForm {
-    /// What a code stands for.
+    /// Meaning of the codes.
     pub numbers: CodeNumbers,
     /// Rows: outputs.
     pub rows: u64,
-    /// Columns: inputs. They are whole groups.
+    /// Columns: inputs, a multiple of the group size.
     pub columns: u64,
     /// Columns of a row that share their factors.
     pub group: u64,
@@ -26,25 +27,25 @@ pub struct GroupedForm {
     pub scale: DType,
 }
 
-/// What a code stands for.
+/// Meaning of a code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CodeNumbers {
-    /// A whole number without a sign, from which a zero point is taken.
+    /// An unsigned integer, from which a zero point is subtracted.
     Integers {
-        /// Bits of a code: words hold whole ones.
+        /// Bits per code; words hold whole codes.
         bits: u32,
-        /// Whether zero points are stored; without, they are all the middle.
+        /// Whether zero points are stored; otherwise all are the middle value.
         has_zeros: bool,
     },
     /// A four-bit float (E2M1).
     Floats {
-        /// Whether code 8 is minus zero; otherwise it is zero, too.
+        /// Whether code 8 is minus zero; otherwise it is zero.
         has_minus_zero: bool,
     },
 }
 
 impl GroupedForm {
-    /// Bits of a code.
+    /// Returns the bits per code.
     #[must_use]
     pub fn bits(&self) -> u32 {
         match self.numbers {
@@ -53,7 +54,7 @@ impl GroupedForm {
         }
     }
 
-    /// Bytes of so many codes in the common form.
+    /// Returns the bytes of `codes` codes in the common form.
     #[must_use]
     pub fn bytes_of_codes(&self, codes: usize) -> usize {
         match self.numbers {
@@ -62,75 +63,79 @@ impl GroupedForm {
         }
     }
 
-    /// Codes of a word of 32 bits.
+    /// Returns the codes per 32-bit word.
     #[must_use]
     pub fn codes_a_word(&self) -> u64 {
         u64::from(32 / self.bits())
     }
 
-    /// Groups of a row.
+    /// Returns the groups per row.
     #[must_use]
     pub fn groups(&self) -> u64 {
         self.columns / self.group.max(1)
     }
 
-    /// Bytes of a scale.
+    /// Returns the bytes per scale.
     #[must_use]
     pub fn scale_bytes(&self) -> u64 {
         u64::from(self.scale.bits() / 8)
     }
 
-    /// The zero point of codes that have none of their own.
+    /// Returns the zero point of codes without stored zero points.
     #[must_use]
     pub fn middle(&self) -> u8 {
         1 << (self.bits() - 1)
     }
 
-    /// The form of integers, if words hold whole codes and groups whole words; otherwise what
-    /// stands against moving them.
+    /// Creates the form of integers if words hold whole codes and groups whole words; otherwise
+    /// returns why they cannot be moved.
     pub fn of_integers(
         (bits, has_zeros): (u32, bool),
         [rows, columns, group]: [u64; 3],
         scale: DType,
     ) -> Result<Self, String> {
         if ![4, 8].contains(&bits) {
-            return Err(format!("its codes have {bits} bits: only those of 4 and 8 are moved"));
+            return Err(format!(
+                "its codes have {bits} bits, but only 4 and 8 bits can be repacked"
+            ));
         }
         let numbers = CodeNumbers::Integers { bits, has_zeros };
         let form = Self { numbers, rows, columns, group, scale };
         if group == 0 || !columns.is_multiple_of(group) {
-            return Err(format!("its {columns} columns are not whole groups of {group}"));
+            return Err(format!(
+                "row length {columns} is not a multiple of the group size ({group})"
+            ));
         }
         let word = form.codes_a_word();
         if columns.is_multiple_of(word) && (form.groups() == 1 || group.is_multiple_of(word)) {
             return Ok(form);
         }
-        Err(format!("its {columns} columns in groups of {group} are no whole words"))
+        Err(format!("its {columns} columns in groups of {group} do not fill whole words"))
     }
 }
 
-/// One of the things that a matrix of codes is made of.
+/// A component of a matrix of codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Codes: a byte for one whole number or two floats.
+    /// Codes: one byte per integer or per two floats.
     Codes,
-    /// Scales, as they are stored.
+    /// Scales, as stored.
     Scales,
-    /// Zero points, a byte each.
+    /// Zero points, one byte each.
     Zeros,
 }
 
-/// What takes codes.
+/// A destination for codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taker {
-    /// Tensors of a repository, whose config says how they lie.
+    /// Tensors of a repository, whose config describes their layout.
     Layout,
-    /// Blocks of one file.
+    /// Blocks in one file.
     Blocks,
 }
 
-/// Some rows of a matrix, and of each some columns; of scales and zero points, some groups. A stretch
-/// of a weight is some columns of its first row, which is counted on through all others.
+/// A range of rows of a matrix and, in each, a range of columns; for scales and zero points, of
+/// groups. A range of elements is stored as columns of the first row, counted through all rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extract {
     /// Rows.
@@ -140,7 +145,7 @@ pub struct Extract {
 }
 
 impl Extract {
-    /// How many rows there are, and how many columns or groups of each.
+    /// Returns the number of rows, and of columns or groups in each.
     #[must_use]
     pub fn sides(&self) -> [usize; 2] {
         [&self.rows, &self.across]
@@ -148,42 +153,43 @@ impl Extract {
     }
 }
 
-/// A factor of all numbers of a weight, or one for each of its matrices.
+/// A scale for all numbers of a weight, or one for each of its matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Global {
     /// The part that holds it, in f32.
     pub part: usize,
     /// Whether scales are divided by it; otherwise they are multiplied.
     pub divides: bool,
-    /// The end of the name of a tensor with a scale of the activations, in the weight's module, which
-    /// does the same.
+    /// Suffix of the tensor with the activation scale in the weight's module, which applies the
+    /// same way.
     pub input: &'static str,
 }
 
-/// A weight whose codes and factors can be had as they are, any rows and groups of columns at a time.
+/// A weight whose codes and factors can be read unchanged, by rows and groups of columns.
 pub trait GroupedCodes: Send + Sync {
-    /// What they are; or why they cannot be moved there.
+    /// Returns the form of the codes, or why they cannot be moved to that destination.
     fn form(&self, taker: Taker) -> Result<GroupedForm, String>;
 
-    /// The factor of all of its numbers, if there is one besides the scales.
+    /// Returns the global scale, if there is one.
     fn global(&self) -> Option<Global> {
         None
     }
 
-    /// The pieces of the parts that [`check`](Self::check) looks at.
+    /// Appends the byte ranges that [`check`](Self::check) reads.
     fn needs_for_check(&self, _slabs: &mut Vec<Slab>) {}
 
-    /// Looks at what only the stored bytes tell: why codes cannot be moved although their form allows it.
+    /// Checks the stored bytes: returns why codes cannot be moved although their form allows it.
     fn check(&self, _staged: &[Staged<'_>]) -> Result<(), String> {
         Ok(())
     }
 
-    /// The pieces of the parts that hold something of an extract.
+    /// Appends the byte ranges that an extract needs.
     fn needs(&self, kind: Kind, of: &Extract, slabs: &mut Vec<Slab>);
 
-    /// Reads it, row by row. `staged[i]` holds the bytes of the `i`th slab of [`needs`](Self::needs).
+    /// Reads an extract, row by row. `staged[i]` holds the bytes of the `i`th slab of
+    /// [`needs`](Self::needs).
     fn read(&self, kind: Kind, of: &Extract, staged: &[Staged<'_>], out: &mut [u8]) -> Result<()>;
 }
 
-/// Why codes stay where they are that no other scheme holds.
-pub const NOT_MOVED: &str = "it is stored in a way that no other layout holds as it is";
+/// Reason for codes that no other scheme can store.
+pub const NOT_MOVED: &str = "its codes cannot be moved to another layout unchanged";

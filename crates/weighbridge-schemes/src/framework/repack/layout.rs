@@ -1,8 +1,8 @@
-//! Layouts: ways in which the same codes and factors lie in stored tensors.
+//! Layouts: arrangements of the same codes and factors in stored tensors.
 //!
-//! A layout looks at all weights of a model that are to lie in it, and says which tensors each
-//! becomes and what packs them; and what a repository says about it. Blocks are a layout of which
-//! nothing is said but their type.
+//! A layout takes all weights of a model that are to be stored in it. It decides which tensors each
+//! becomes, what packs them, and what the repository's config says. Blocks are a layout that is
+//! described by its type alone.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use crate::error::Result;
 use crate::framework::conventions::linear_layers::is_linear;
 use crate::framework::{Additions, Candidate, EncodedTensor};
 
-/// A way in which codes lie in stored tensors.
+/// An arrangement of codes in stored tensors.
 pub trait TargetLayout: Sync {
-    /// What users call it. No two have one name. Blocks have none: a format asks for them.
+    /// Name for users, unique. Blocks have none: a format selects them.
     fn name(&self) -> Option<&'static str> {
         None
     }
 
-    /// Lays out every weight; or says of those that do not fit why.
+    /// Lays out every weight, or returns a reason for each that does not fit.
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>>;
 }
 
 /// A model whose codes are to be moved.
 pub struct ToLayOut<'a> {
-    /// The weights with codes.
+    /// Weights with codes.
     pub weights: &'a [CodedWeight<'a>],
-    /// All others, which stay as they are.
+    /// All other weights, which are unchanged.
     pub plain: &'a [Candidate<'a>],
 }
 
 impl<'a> ToLayOut<'a> {
-    /// The modules of linear layers that have no codes.
+    /// Returns the modules of linear layers without codes.
     pub fn plain_modules(&self) -> impl Iterator<Item = &'a str> {
         let linear = self.plain.iter().filter(|weight| is_linear(weight));
         linear.filter_map(|weight| weight.name.strip_suffix(".weight"))
     }
 
-    /// The modules with codes.
+    /// Returns the modules with codes.
     pub fn coded_modules(&self) -> impl Iterator<Item = &'a str> {
         self.weights.iter().filter_map(|weight| weight.name.strip_suffix(".weight"))
     }
@@ -51,7 +51,7 @@ impl<'a> ToLayOut<'a> {
         self.weights.iter().all(is_middle)
     }
 
-    /// Lays out every weight by itself; or says of those that do not fit why.
+    /// Lays out every weight separately, or returns a reason for each that does not fit.
     pub fn each<T>(
         &self,
         packed: impl Fn(&CodedWeight<'_>) -> Result<T, String>,
@@ -69,39 +69,39 @@ impl<'a> ToLayOut<'a> {
 
 /// A weight with codes.
 pub struct CodedWeight<'a> {
-    /// Its name in the output.
+    /// Name in the output.
     pub name: &'a str,
-    /// Its dimensions, outermost first.
+    /// Dimensions, outermost first.
     pub shape: &'a [u64],
-    /// What its codes are.
+    /// Form of its codes.
     pub form: GroupedForm,
-    /// The lowest and the highest of its zero points.
+    /// Lowest and highest zero point.
     pub zeros: [u8; 2],
-    /// The factor of all of its numbers, and whether scales are divided by it.
+    /// The global scale, and whether scales are divided by it.
     pub global: Option<(f32, bool)>,
 }
 
-/// A weight that cannot be laid out so.
+/// A weight that does not fit a layout.
 pub struct Unfit {
-    /// Its place among the weights.
+    /// Index among the weights.
     pub weight: usize,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
-/// What becomes of a model.
+/// A model after laying it out.
 #[derive(Default)]
 pub struct LaidOut {
-    /// What becomes of each weight.
+    /// The packed weights.
     pub weights: Vec<PackedWeight>,
-    /// What a repository needs beside them.
+    /// Files, config keys and metadata that the repository needs.
     pub additions: Additions,
-    /// What users should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl LaidOut {
-    /// Weights that these settings in a config speak of.
+    /// Creates the result for weights that these config settings describe.
     pub fn described(weights: Vec<PackedWeight>, settings: Json) -> Self {
         let config_keys = vec![("quantization_config".to_owned(), settings)];
         let additions = Additions { config_keys, ..Additions::default() };
@@ -109,41 +109,41 @@ impl LaidOut {
     }
 }
 
-/// What becomes of a weight.
+/// A weight after laying it out.
 #[derive(Clone)]
 pub struct PackedWeight {
-    /// What its codes are.
+    /// Form of its codes.
     pub form: GroupedForm,
-    /// The tensors that it becomes. Which elements make which bytes is said in the packer's order.
+    /// Tensors that it becomes. Their groups count elements in the packer's order.
     pub tensors: Vec<EncodedTensor>,
-    /// What makes them.
+    /// The packer that writes them.
     pub packer: Arc<dyn Packer>,
 }
 
 /// The order in which a packer takes elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Whole rows, one after the other.
+    /// Whole rows, one after another.
     Rows,
-    /// Whole columns, one after the other.
+    /// Whole columns, one after another.
     Columns,
-    /// In stretches, wherever rows end.
+    /// Ranges of elements, regardless of rows.
     Stretches,
 }
 
-/// Packs codes of a weight, some at a time.
+/// Packs the codes of a weight, some at a time.
 pub trait Packer: Send + Sync {
-    /// In which order.
+    /// Returns the order of elements.
     fn order(&self) -> Order {
         Order::Rows
     }
 
-    /// How many rows, columns or elements must be packed together.
+    /// Returns the number of rows, columns or elements that must be packed together.
     fn unit(&self) -> u64 {
         1
     }
 
-    /// What llama.cpp calls files that are mostly made of what it packs, by number.
+    /// Returns llama.cpp's file type number for files that mostly contain such blocks.
     fn file_type(&self) -> Option<u32> {
         None
     }
@@ -152,22 +152,23 @@ pub trait Packer: Send + Sync {
     fn pack(&self, panel: &Panel<'_>, out: &mut [&mut [u8]]) -> Result<()>;
 }
 
-/// What is packed at once, in the common form.
+/// Codes and factors that are packed at once, in the common form.
 pub struct Panel<'a> {
-    /// Which rows and columns.
+    /// Rows and columns of the codes.
     pub codes_of: &'a Extract,
-    /// Which rows and groups.
+    /// Rows and groups of the factors.
     pub factors_of: &'a Extract,
-    /// The codes of each row.
+    /// Codes of each row.
     pub codes: &'a [u8],
-    /// The scales of each row.
+    /// Scales of each row.
     pub scales: &'a [u8],
-    /// The zero points of each row.
+    /// Zero points of each row.
     pub zeros: &'a [u8],
 }
 
 impl GroupedForm {
-    /// The panel of some elements, counted in that order: its rows and columns, its rows and groups.
+    /// Returns the panel of some elements, counted in that order: rows and columns, rows and
+    /// groups.
     pub fn panel(&self, order: Order, elements: &Range<u64>) -> [Extract; 2] {
         let length = self.elements_of(order, 1).max(1);
         let lines = elements.start / length..elements.end / length;
@@ -181,7 +182,7 @@ impl GroupedForm {
         [Extract { rows: rows.clone(), across: columns }, Extract { rows, across: groups }]
     }
 
-    /// Elements of so many rows, columns or elements.
+    /// Returns the elements in `lines` rows, columns or elements.
     pub fn elements_of(&self, order: Order, lines: u64) -> u64 {
         let length = match order {
             Order::Rows => self.columns,

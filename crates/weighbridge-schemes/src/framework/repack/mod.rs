@@ -1,10 +1,10 @@
-//! Weights that go from one scheme to another without being decoded.
+//! Moves weights from one scheme to another without decoding them.
 //!
-//! Several schemes store the same thing in another order: whole numbers or four-bit floats (E2M1), a
-//! scale for every so many of a row, perhaps zero points. The recipe of one hands them out in a common
-//! form ([`GroupedCodes`]), and another scheme takes them into its own ([`TargetLayout`], [`Packer`]);
-//! no scheme knows another. A recipe says that it has such codes
-//! ([`Recipe::codes`](crate::framework::Recipe::codes)), a scheme lists its layouts
+//! Several schemes store the same data in different orders: integers or four-bit floats (E2M1), one
+//! scale per group of a row, perhaps zero points. The recipe of one scheme exposes them in a common
+//! form ([`GroupedCodes`]), and another scheme packs them into its own ([`TargetLayout`],
+//! [`Packer`]). No scheme knows another. A recipe states that it has such codes
+//! ([`Recipe::codes`](crate::framework::Recipe::codes)); a scheme lists its layouts
 //! ([`Scheme::layouts`](crate::framework::Scheme::layouts)).
 
 mod grouped;

@@ -113,8 +113,8 @@ impl<'a> State<'a> {
         let columns = weight.shape.last().copied().unwrap_or(1);
         let becomes = types::fitting(wanted, columns).ok_or_else(|| {
             Error::unsupported(format!(
-                "its rows of {columns} are no whole blocks of {wanted}, which has {} weights a \
-                 block, and no other type stands in for it",
+                "row length {columns} is not a multiple of the {wanted} block size ({}), and \
+                 {wanted} has no fallback type",
                 types::block_len(wanted)
             ))
         })?;
@@ -161,10 +161,8 @@ impl<'a> State<'a> {
         let is_forward = matches!(category, Category::Down | Category::Gate | Category::Up);
         // Experts are not always in the order of their blocks.
         let by_name = is_forward && self.facts.experts > 1 && !rules::has_few_bits(file);
-        let layers = match by_name || rules::asks_for_layers(file) {
-            true => self.facts.layers()?,
-            false => 0,
-        };
+        let layers =
+            if by_name || rules::asks_for_layers(file) { self.facts.layers()? } else { 0 };
         let layer = if by_name { layer_of(name, layers)? } else { before };
         Ok(Case {
             layer,
@@ -192,13 +190,11 @@ impl<'a> State<'a> {
 
 /// The block that a weight is in, of so many.
 fn layer_of(name: &str, layers: i64) -> Result<i64> {
-    let layer = category::block_of(name).ok_or_else(|| {
-        Error::unsupported(
-            "its name does not say which block it is in, by which its type is chosen",
-        )
-    })?;
+    let layer = category::block_of(name)
+        .ok_or_else(|| Error::unsupported("cannot choose a type: its name has no block number"))?;
     if layer >= layers {
-        let message = format!("it is of block {layer}, and the metadata says there are {layers}");
+        let message =
+            format!("it is in block {layer}, but the metadata says there are {layers} blocks");
         return Err(Error::malformed(message));
     }
     Ok(layer)

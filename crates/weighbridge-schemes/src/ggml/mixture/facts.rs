@@ -61,10 +61,10 @@ impl Facts {
     pub(super) fn layers(&self) -> Result<i64> {
         self.layers.ok_or_else(|| {
             Error::unsupported(format!(
-                "the metadata has no `{}.block_count`, by which the types of weights are chosen",
+                "cannot choose types: the metadata has no `{}.block_count`",
                 escaped(&self.architecture)
             ))
-            .hint("one type for all weights can be chosen without it")
+            .hint("a single type for all weights does not need it")
         })
     }
 }
@@ -76,7 +76,7 @@ fn first_number(metadata: &dyn Fn(&str) -> Option<Value>, key: &str) -> Result<O
         Some(Value::List(values)) => values.first().and_then(Value::as_u64),
         Some(value) => value.as_u64(),
     };
-    let wrong = || Error::malformed(format!("`{}` is no number", escaped(key)));
+    let wrong = || Error::malformed(format!("`{}` is not a number", escaped(key)));
     number.map(Some).ok_or_else(wrong)
 }
 

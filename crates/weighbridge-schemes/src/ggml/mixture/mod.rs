@@ -47,7 +47,7 @@ pub(super) fn all() -> &'static [&'static dyn Quantizer] {
 /// they are; or why there is none.
 pub fn types_of(quantizer: &str, request: &Request<'_>) -> Result<Vec<Option<&'static str>>> {
     let is_it = |file: &&FileType| file.name.eq_ignore_ascii_case(quantizer);
-    let no_such = || Error::usage("there is no quantizer of that name");
+    let no_such = || Error::usage("unknown quantizer");
     let file = FILE_TYPES.iter().find(is_it).ok_or_else(no_such)?;
     let types = decide::decide(file, request)?.types;
     Ok(types.into_iter().map(|decision| decision.map(|of| of.becomes)).collect())
@@ -135,13 +135,11 @@ impl FileType {
     /// Block types have groups of their own, and one layout unless their names say otherwise.
     fn refuse_other_wishes(&self, wishes: &QuantizeWishes) -> Result<()> {
         let refused = match wishes {
-            QuantizeWishes { layout: Some(_), .. } if !self.name.ends_with(GGML) => {
-                "another layout"
-            }
-            QuantizeWishes { group_size: Some(_), .. } => "another group size",
+            QuantizeWishes { layout: Some(_), .. } if !self.name.ends_with(GGML) => "a layout",
+            QuantizeWishes { group_size: Some(_), .. } => "a group size",
             _ => return Ok(()),
         };
-        Err(Error::usage(format!("ggml's block types cannot be written with {refused}")))
+        Err(Error::usage(format!("ggml block types do not take {refused}")))
     }
 
     /// Four-bit floats are stored with a scale of the whole weight beside them, unless ggml's own
@@ -158,13 +156,13 @@ impl FileType {
         if becomes != WITHOUT_SCALE || self.name.ends_with(GGML) {
             return (becomes, importance);
         }
-        match has_scale(weight.name) {
-            true => (WITH_SCALE, importance),
-            false if is_asked => (becomes, importance),
-            false => {
-                notes.another_type(weight.name, becomes, "Q8_0");
-                ("Q8_0", importance)
-            }
+        if has_scale(weight.name) {
+            (WITH_SCALE, importance)
+        } else if is_asked {
+            (becomes, importance)
+        } else {
+            notes.another_type(weight.name, becomes, "Q8_0");
+            ("Q8_0", importance)
         }
     }
 
@@ -186,14 +184,15 @@ impl FileType {
             block.is_some_and(|encoder| encoder.needs_importance()) && !request.wishes.thorough
         };
         if by_rule || by_coding() {
-            let reason = match request.wishes.has_importance {
-                true => "the importance matrix says nothing about it",
-                false => "there is no importance matrix",
+            let reason = if request.wishes.has_importance {
+                "the given one does not cover it"
+            } else {
+                "none was given"
             };
             return Err(Error::usage(format!(
-                "{becomes} is of no use without importance: {reason}"
+                "{becomes} needs an importance matrix, but {reason}"
             ))
-            .hint("llama.cpp's llama-imatrix measures it while the model reads a text"));
+            .hint("create one with llama.cpp's llama-imatrix"));
         }
         if request.wishes.has_importance && types::takes_importance(becomes) {
             notes.without_importance(weight.name);
@@ -225,10 +224,10 @@ fn checked_importance(
         return Ok(None);
     }
     Err(Error::usage(format!(
-        "the importance matrix has {len} numbers for it, and it has {columns} columns{}",
+        "the importance matrix has {len} values for it, but it has {columns} columns{}",
         if matrices > 1 { format!(" in each of {matrices} matrices") } else { String::new() }
     ))
-    .hint("the importance matrix is that of another model"))
+    .hint("the importance matrix belongs to another model"))
 }
 
 /// Whether a weight is exempt from the need of importance: it is looked up, or the last one.
@@ -250,9 +249,9 @@ const GGML: &str = "-ggml";
 
 /// A file type that llama-quantize does not have: it stores only experts as MXFP4.
 const MXFP4: &str = "MXFP4-ggml";
-const MXFP4_NOTE: &str = "MXFP4 in a GGUF file is ggml's type of that name (file type MXFP4_MOE), \
-                          used for every matrix except the output; the type MXFP4_MOE uses it for \
-                          experts only, and Q8_0 for the rest";
+const MXFP4_NOTE: &str = "in GGUF files, MXFP4 is the ggml type (file type MXFP4_MOE), used for \
+                          every matrix except the output; type MXFP4_MOE uses it for experts only, \
+                          and Q8_0 for the rest";
 
 /// Whether llama.cpp looks for the scale of a weight of that name.
 fn has_scale(name: &str) -> bool {
@@ -281,13 +280,13 @@ fn has_scale(name: &str) -> bool {
 fn fate(change: Option<Change>) -> Result<Fate> {
     let Some((becomes, importance)) = change else { return Ok(Fate::Keep) };
     if becomes == WITH_SCALE {
-        let none = || Error::unsupported("there is no such type");
+        let none = || Error::unsupported("unknown type NVFP4");
         return nvfp4_with_scale().ok_or_else(none).map(Fate::Encode);
     }
     match types::stored(becomes) {
         Some(StoredType::Element(dtype)) => Ok(Fate::Cast(dtype)),
         Some(StoredType::Block(block)) => encoder(block, importance).map(Fate::Encode),
-        _ => Err(Error::unsupported(format!("there is no type {becomes}"))),
+        _ => Err(Error::unsupported(format!("unknown type {becomes}"))),
     }
 }
 
@@ -297,7 +296,7 @@ fn encoder(
     importance: Option<Arc<dyn Importance>>,
 ) -> Result<Arc<dyn Encoder>> {
     let encoder = BlockEncoder::of(block).ok_or_else(|| {
-        Error::unsupported(format!("this version cannot store weights as {} yet", block.name))
+        Error::unsupported(format!("storing weights as {} is not supported", block.name))
     })?;
     let important = importance.and_then(|importance| encoder.with_importance(importance));
     Ok(important.unwrap_or_else(|| Arc::new(encoder)))

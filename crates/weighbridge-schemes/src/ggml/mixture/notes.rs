@@ -1,5 +1,6 @@
 //! What users should know about a mixture: one line for each kind of exception.
 
+use super::{WITHOUT_SCALE, types};
 use crate::text::escaped;
 
 /// How many names a line shows.
@@ -37,15 +38,21 @@ impl Notes {
     pub(super) fn into_lines(self) -> Vec<String> {
         let mut lines = Vec::new();
         for ((wanted, becomes), names) in &self.other_types {
-            let rows = if names.len() == 1 { "its rows are" } else { "their rows are" };
-            lines.push(format!(
-                "{} stored as {becomes}: {rows} no whole blocks of {wanted}",
-                listed(names)
-            ));
+            let is_one = names.len() == 1;
+            let (them, their) = if is_one { ("it", "its") } else { ("them", "their") };
+            let reason = match *wanted {
+                // Only a missing scale makes these change their type.
+                WITHOUT_SCALE => format!("llama.cpp reads no {wanted} scale for {them}"),
+                _ => format!(
+                    "{their} row length is not a multiple of the {wanted} block size ({})",
+                    types::block_len(wanted)
+                ),
+            };
+            lines.push(format!("{} stored as {becomes}: {reason}", listed(names)));
         }
         let reasons = [
-            (&self.without_importance, "the matrix knows nothing of"),
-            (&self.other_importance, "what the matrix knows does not fit"),
+            (&self.without_importance, "the importance matrix does not cover"),
+            (&self.other_importance, "the importance matrix does not fit"),
         ];
         for (names, reason) in reasons.into_iter().filter(|(names, _)| !names.is_empty()) {
             let them = if names.len() == 1 { "it" } else { "them" };
@@ -77,13 +84,16 @@ mod tests {
             notes.another_type(name, "Q4_K", "Q5_0");
         }
         notes.another_type("f", "Q6_K", "F16");
+        notes.another_type("h", "NVFP4", "Q8_0");
         notes.without_importance("g\n");
         assert_eq!(
             notes.into_lines(),
             [
-                "`a`, `b`, `c` and 2 more are stored as Q5_0: their rows are no whole blocks of Q4_K",
-                "`f` is stored as F16: its rows are no whole blocks of Q6_K",
-                "`g\\n` is encoded without importance: the matrix knows nothing of it",
+                "`a`, `b`, `c` and 2 more are stored as Q5_0: their row length is not a multiple of \
+                 the Q4_K block size (256)",
+                "`f` is stored as F16: its row length is not a multiple of the Q6_K block size (256)",
+                "`h` is stored as Q8_0: llama.cpp reads no NVFP4 scale for it",
+                "`g\\n` is encoded without importance: the importance matrix does not cover it",
             ]
         );
     }

@@ -43,8 +43,8 @@ const SMALLEST_BLOCK: u64 = 32;
 pub(super) fn named(name: &str) -> Result<&'static str> {
     let all = || TYPES.into_iter().chain([WHOLE]);
     all().find(|one| one.eq_ignore_ascii_case(name)).ok_or_else(|| {
-        let hint = || format!("there are {}", all().collect::<Vec<_>>().join(", "));
-        Error::usage(format!("`{}` is no type that one weight can have", escaped(name)))
+        let hint = || format!("available: {}", all().collect::<Vec<_>>().join(", "));
+        Error::usage(format!("`{}` is not a weight type", escaped(name)))
             .hint(did_you_mean(name, all()).unwrap_or_else(hint))
     })
 }

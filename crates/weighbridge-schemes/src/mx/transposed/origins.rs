@@ -1,6 +1,6 @@
-//! Where the originals of transposed blocks may have been.
+//! Bounds on the originals of transposed blocks.
 //!
-//! The elements of a block lie a row apart in the result. So those of one block are gathered, and
+//! The elements of a block are a row apart in the result. So those of one block are gathered, and
 //! their bounds are scattered.
 
 use super::{BLOCK, Transposed, length, power_of_two};
@@ -22,7 +22,7 @@ impl Origins for Transposed {
         let (mut values, mut out) = (values, out);
         for (panel, staged) in self.panels(of.elements.clone()).zip(of.staged.chunks(2)) {
             let [_, scales] = staged else {
-                return Err(Error::usage("MXFP4 needs its blocks and scales"));
+                return Err(Error::usage("expected MXFP4 blocks and scales"));
             };
             let count = length(panel.elements.end - panel.elements.start);
             let (now, rest) = values.split_at(count);

@@ -175,9 +175,8 @@ fn scales_of_eight_bits() {
     let loss = Loss::of_small_scales(false);
     for group in groups() {
         let scale = nearest(scales, farthest(&group) / 6.0);
-        let code = |weight: &f32| match scale == 0.0 {
-            true => 0.0,
-            false => nearest(numbers, weight / scale) * scale,
+        let code = |weight: &f32| {
+            if scale == 0.0 { 0.0 } else { nearest(numbers, weight / scale) * scale }
         };
         let stored: Vec<f32> = group.iter().map(code).collect();
         let factor = Factor { scale, offset: 0.0 };
