@@ -3,7 +3,7 @@
 //! Blocks in the pages of the guide are run too. One that cannot run, because its names are
 //! placeholders or its server is another one, is marked with a comment; a transcript shows its output.
 //!
-//! `BLESS=1 cargo test -p weigh --test command readme` writes what is shown now.
+//! `BLESS=1 cargo test --test command readme` writes what is shown now.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! Whole-terminal snapshots: what is typed, what appears on both streams, the exit code.
 //!
 //! Each file `tests/terminal/*.txt` is one test. To add one, write the description and the `$`
-//! lines, then run `BLESS=1 cargo test -p weigh --test command terminal` and read what it filled in:
+//! lines, then run `BLESS=1 cargo test --test command terminal` and read what it filled in:
 //!
 //! ```text
 //! What is shown here.

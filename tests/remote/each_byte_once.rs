@@ -135,7 +135,7 @@ fn a_weight_that_cannot_be_held_is_refused_and_says_how_much_it_needs() {
     let told = error.to_string();
     assert!(told.contains("buffers 21233664 bytes"), "{told}");
     let hint = error.hint_text().unwrap();
-    let needed = hint.split(' ').next().and_then(|word| word.parse::<u64>().ok());
+    let needed = hint.split(' ').nth(1).and_then(|word| word.parse::<u64>().ok());
     // What it says is enough.
     assert!(!output.exists());
     convert(&model, &with(needed.unwrap() << 20)).unwrap();

@@ -59,7 +59,7 @@ Most samples are written by the scheme's own library. Where it cannot write on a
 
 `tests/library/ggml.rs` compares GGUF's block types with ggml's own values. [Recognised, not decoded](#recognised-not-decoded) lists the schemes that are rejected by name.
 
-`BLESS=1 cargo test -p weighbridge --test samples` writes this page from the samples and checks each of them.
+`BLESS=1 cargo test --test samples` writes this page from the samples and checks each of them.
 
 ";
 

@@ -106,7 +106,9 @@ fn what_is_not_finite_is_refused() {
         values[100] = bad;
         values
     };
-    for (kind, words) in [("nf4", "the 64 from element 64 on"), ("int8", "row 3 has a number")] {
+    for (kind, words) in
+        [("nf4", "64 values from element 64 on"), ("int8", "row 3 has a value that is not finite")]
+    {
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let error = encode(kind, &with(bad)).unwrap_err();
             assert!(error.contains(words), "{error}");

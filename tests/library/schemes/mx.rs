@@ -19,7 +19,7 @@ fn a_model_without_experts_is_refused() {
     let refused = chosen(&model, quantizer, &QuantizeWishes::default(), &nothing).err().unwrap();
     assert!(refused.to_string().contains("no stacked experts"), "{refused}");
     let refused = SCHEMES.quantizer_of("MXFP4", Some("odd")).err().unwrap().to_string();
-    assert!(refused.contains("MXFP4 has no layout odd, but gpt-oss"), "{refused}");
+    assert!(refused.contains("MXFP4 has no layout odd; available: ggml, gpt-oss"), "{refused}");
 }
 
 /// A file with one block of MXFP4 under these names.

@@ -101,7 +101,8 @@ impl Work {
             Some((bytes, name)) => {
                 let needed = (bytes * places + taken).div_ceil(1 << 20);
                 Err(Error::limit(format!(
-                    "each row is spread across the whole stored tensor; reading it remotely buffers {bytes} bytes, but only {each} bytes are left"
+                    "each row is spread across the whole stored tensor; reading it remotely \
+                     buffers {bytes} bytes, but only {each} bytes are left"
                 ))
                 .in_tensor(name)
                 .hint(format!("allow {needed} MiB of memory, or download the file"))
