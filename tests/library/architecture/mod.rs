@@ -2,7 +2,7 @@
 //! instruction sets may be named, and which words literals may not contain.
 //!
 //! `exceptions.txt` lists what may break a rule, each with its reason. Any other violation fails, and
-//! so does a line of the list that no longer applies: `BLESS=1 cargo test -p weighbridge --test
+//! so does a line of the list that no longer applies: `BLESS=1 cargo test --test
 //! library architecture` deletes it.
 
 mod arrows;

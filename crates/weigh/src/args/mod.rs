@@ -136,7 +136,7 @@ fn hanging(text: &str, width: usize) -> String {
         let column = line.len() - about.len();
         // Writing to memory cannot fail.
         let _ = if indent > 0 && column >= indent + NAMES && !about.is_empty() {
-            out.extend_from_slice(line[..column].as_bytes());
+            out.extend_from_slice(&line.as_bytes()[..column]);
             wrapped_at(&mut out, width, column, column, about)
         } else {
             writeln!(out, "{line}")

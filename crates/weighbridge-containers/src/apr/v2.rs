@@ -276,9 +276,9 @@ fn note_index(seen: &index::Seen, header: &Header, catalog: &mut Catalog) {
             crate::text::escaped(name)
         );
         if header.has_no_checksum() {
-            catalog.notes.push(message)
+            catalog.notes.push(message);
         } else {
-            catalog.findings.push(Finding::general("unsorted", message))
+            catalog.findings.push(Finding::general("unsorted", message));
         }
     }
     if seen.cut_names > 0 {

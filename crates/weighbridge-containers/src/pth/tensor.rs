@@ -221,7 +221,7 @@ impl Reader<'_, '_> {
             (true, false, Swap::None) => draft.place.swap = Swap::Signs { width, imaginary: true },
             (false, true, Swap::None) => draft.place.swap = Swap::Signs { width, imaginary: false },
             _ => {
-                draft.refused = Some("the tensor is stored negated, which is not supported".into())
+                draft.refused = Some("the tensor is stored negated, which is not supported".into());
             }
         }
     }

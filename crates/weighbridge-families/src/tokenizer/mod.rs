@@ -123,7 +123,7 @@ pub fn entries(
             unigram::write(files, entries)?;
         }
         TokenizerKind::WordPieces | TokenizerKind::WordPiecesOrUnigram => {
-            word_piece::write(files, entries, pre)?
+            word_piece::write(files, entries, pre)?;
         }
         TokenizerKind::Unigram => unigram::write(files, entries)?,
         TokenizerKind::EncoderPairs => {

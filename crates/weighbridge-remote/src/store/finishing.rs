@@ -181,7 +181,7 @@ impl StoreDestination {
         };
         if self.is_single {
         } else {
-            self.delete(keys.filter_map(record).collect(), Some(ABORT_TIME))
+            self.delete(keys.filter_map(record).collect(), Some(ABORT_TIME));
         }
     }
 }

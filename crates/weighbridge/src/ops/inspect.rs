@@ -168,7 +168,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         ..Report::default()
     };
     if options.select.is_all() {
-        add_stored(sources.iter().flat_map(|s| &s.catalog().tensors), &mut report)
+        add_stored(sources.iter().flat_map(|s| &s.catalog().tensors), &mut report);
     } else {
         let parts = weights.iter().flat_map(|weight| weight.parts().map(|(.., info)| info));
         add_stored(parts, &mut report);

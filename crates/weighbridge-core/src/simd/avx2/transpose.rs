@@ -29,9 +29,9 @@ pub(super) fn squares<T: Number>(sides: Sides, from: &[T], to: &mut [T]) -> (usi
                 let from = from.add(row * from_stride + column);
                 let to = to.add(column * to_stride + row);
                 if is_16_bit::<T>() {
-                    square_of_words(from.cast(), from_stride, to.cast(), to_stride)
+                    square_of_words(from.cast(), from_stride, to.cast(), to_stride);
                 } else {
-                    square_of_singles(from.cast(), from_stride, to.cast(), to_stride)
+                    square_of_singles(from.cast(), from_stride, to.cast(), to_stride);
                 }
             }
         }

@@ -172,9 +172,9 @@ fn capitalized(word: &str) -> String {
     let mut inside = false;
     for letter in word.chars() {
         if inside {
-            titled.extend(letter.to_lowercase())
+            titled.extend(letter.to_lowercase());
         } else {
-            titled.extend(letter.to_uppercase())
+            titled.extend(letter.to_uppercase());
         }
         inside = letter.is_alphabetic();
     }

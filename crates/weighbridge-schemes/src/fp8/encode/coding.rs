@@ -25,9 +25,9 @@ fn scales(largest: f32) -> [f32; 2] {
 #[inline(always)]
 fn products(values: &[f32], scale: f32, largest: f32, codes: &mut [u8]) {
     if largest.is_finite() {
-        bytes(values, codes, |value| finite_to_e4m3(value * scale))
+        bytes(values, codes, |value| finite_to_e4m3(value * scale));
     } else {
-        bytes(values, codes, |value| to_e4m3(value * scale))
+        bytes(values, codes, |value| to_e4m3(value * scale));
     }
 }
 

@@ -122,9 +122,9 @@ impl Capped {
 
     fn push(&mut self, tensor: &str, message: impl FnOnce() -> String) {
         if self.findings.len() < MOST {
-            self.findings.push(Finding::of(tensor, self.kind, message()))
+            self.findings.push(Finding::of(tensor, self.kind, message()));
         } else {
-            self.more += 1
+            self.more += 1;
         }
     }
 

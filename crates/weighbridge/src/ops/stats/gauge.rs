@@ -191,7 +191,7 @@ impl Gauge {
             self.row_sizes.push(row.size);
             self.tally.repeated += row.largest - 1;
         } else {
-            self.tally.add_dead_row(self.at / len - 1)
+            self.tally.add_dead_row(self.at / len - 1);
         }
     }
 }

@@ -174,9 +174,9 @@ impl<'a> Quantizing<'a> {
                 let encoders =
                     if is_free { self.quantizer.alternatives(request, at) } else { Vec::new() };
                 if encoders.is_empty() {
-                    fixed = fixed.saturating_add(bytes_of(fate, weight, name))
+                    fixed = fixed.saturating_add(bytes_of(fate, weight, name));
                 } else {
-                    choices.push(Choice { at, weight, name, encoders })
+                    choices.push(Choice { at, weight, name, encoders });
                 }
             }
         });

@@ -220,9 +220,9 @@ fn compare(output: &Model, part: &Part, work: &Work, report: &mut VerifyReport) 
     }
     for tie in &plan.ties {
         if stored.contains_key(&*tie.name) || !is_tied(output, &tie.name, &tie.to) {
-            report.missing.push(tie.name.clone())
+            report.missing.push(tie.name.clone());
         } else {
-            report.tied += 1
+            report.tied += 1;
         }
     }
     let mut extra: Vec<_> = stored.into_keys().map(str::to_owned).collect();
