@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::listing::extension;
 use super::signatures::{self, other_formats};
 use crate::containers;
-use crate::error::{Error, Remedy};
+use crate::error::Error;
 use crate::text::escaped;
 
 /// What the name or the first bytes suggest.
@@ -18,7 +18,7 @@ pub(super) fn explain(head: &[u8], name: &Path) -> Option<Error> {
     }
     if looks_like_importance(head) {
         let what = "this is an importance matrix for quantization (legacy llama-imatrix format)";
-        return Some(Error::unsupported(what).remedy(Remedy::StateImportance));
+        return Some(Error::unsupported(what).hint("pass it to quantize as the importance matrix"));
     }
     if let Some(error) = signatures::unclaimed(head) {
         return Some(error);
