@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use weighbridge::internals::schemes::{
-    Candidate, Configs, Encoder, Fate, Largest, QuantizeWishes, Request, SCHEMES,
+    Candidate, Configs, Encoder, Largest, QuantizeWishes, Request, SCHEMES, TypeAssignment,
 };
 use weighbridge::{DType, Importance, Model, Result, StoredType};
 
@@ -48,7 +48,7 @@ fn encoder(block: &str, rows: &Rows<'_>) -> Arc<dyn Encoder> {
     };
     let chosen = SCHEMES.quantizer("Q8_0").unwrap().choose(&request).unwrap();
     match chosen.fates.into_iter().next() {
-        Some(Fate::Encode(encoder)) => encoder,
+        Some(TypeAssignment::Encode(encoder)) => encoder,
         _ => panic!("{block} is not encoded"),
     }
 }

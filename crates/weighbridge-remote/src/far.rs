@@ -35,7 +35,7 @@ pub trait Elsewhere: Send + Sync + 'static {
     /// What is kept, once the first request is answered.
     fn kept(&self) -> io::Result<MutexGuard<'_, Kept>>;
 
-    /// The same, if it was answered already.
+    /// The answer, if there is one already.
     fn kept_already(&self) -> Option<MutexGuard<'_, Kept>>;
 
     /// How many bytes a small read fetches and keeps; `read` is the length of what it goes on with,

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::Value as Json;
-use weighbridge::internals::schemes::{Chosen, Fate, SCHEMES};
+use weighbridge::internals::schemes::{Chosen, SCHEMES, TypeAssignment};
 use weighbridge::{DType, ImportanceMatrix, Model, bf16, f16};
 
 use super::asked::{Run, Tensor, list, text};
@@ -31,13 +31,13 @@ impl Given {
     }
 
     /// What these rows become.
-    fn written(&self, fate: &Fate) -> Vec<u8> {
+    fn written(&self, fate: &TypeAssignment) -> Vec<u8> {
         let rows = self.first_rows();
         let plain = |dtype| rows.iter().flat_map(move |at| stored(dtype, &self.values[at.clone()]));
         match fate {
-            Fate::Keep => plain(self.tensor.dtype).collect(),
-            Fate::Cast(dtype) => plain(*dtype).collect(),
-            Fate::Encode(encoder) => {
+            TypeAssignment::Keep => plain(self.tensor.dtype).collect(),
+            TypeAssignment::Cast(dtype) => plain(*dtype).collect(),
+            TypeAssignment::Encode(encoder) => {
                 let Tensor { name, shape, .. } = &self.tensor;
                 let [output] = &encoder.outputs(name, shape).unwrap()[..] else { panic!("{name}") };
                 let encoder = encoder.begin(shape);

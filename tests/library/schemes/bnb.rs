@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use weighbridge::internals::schemes::{Chosen, EncodedTensor, Fate, QuantizeWishes, SCHEMES};
+use weighbridge::internals::schemes::{
+    Chosen, EncodedTensor, QuantizeWishes, SCHEMES, TypeAssignment,
+};
 use weighbridge::{DType, Model};
 
 use super::quantizing::{
@@ -51,12 +53,12 @@ fn check(model: &str, kind: &str, kept: &[&str]) {
 }
 
 /// What we write is read back as what the library decodes its own to.
-fn check_decoded(source: &Model, fates: &[Fate], golden: &Path) {
+fn check_decoded(source: &Model, fates: &[TypeAssignment], golden: &Path) {
     compare_decoded(&Model::open(golden).unwrap(), golden);
     let golden = Model::open(golden).unwrap();
     compare_cost(source, fates, &golden);
     for (weight, fate) in source.weights().zip(fates) {
-        if let Fate::Encode(encoder) = fate {
+        if let TypeAssignment::Encode(encoder) = fate {
             let file = file_of(source, weight.name(), encoder);
             let read = Model::open_bytes(file, "out.safetensors").unwrap();
             assert!(read.findings().is_empty(), "{:?}", read.findings());
@@ -90,7 +92,7 @@ fn made_up(values: &[f32], columns: usize) -> Model {
 /// What an encoder says about four rows of 32 numbers.
 fn encode(kind: &str, values: &[f32]) -> Result<(), String> {
     let chosen = choose(&made_up(values, 32), kind, &nothing);
-    let [Fate::Encode(encoder)] = &chosen.fates[..] else { panic!("one weight") };
+    let [TypeAssignment::Encode(encoder)] = &chosen.fates[..] else { panic!("one weight") };
     let tensors = encoder.outputs("w.weight", &[4, 32]).unwrap();
     let room = |tensor: &EncodedTensor| vec![0; tensor.bytes.try_into().unwrap()];
     let mut buffers: Vec<Vec<u8>> = tensors.iter().map(room).collect();

@@ -1,7 +1,7 @@
 //! Whole models against what llm-compressor makes of them, and what cannot be stored.
 
 use weighbridge::Model;
-use weighbridge::internals::schemes::{Fate, QuantizeWishes, SCHEMES};
+use weighbridge::internals::schemes::{QuantizeWishes, SCHEMES, TypeAssignment};
 
 use super::quantizing::{chosen, grouped, holds_against, nothing, samples};
 
@@ -69,7 +69,8 @@ fn what_stays_is_ignored_and_said() {
     let attention = ["o_proj", "v_proj"].map(|name| format!("model.layers.0.self_attn.{name}"));
     let ignored = ["model.layers.0.mlp.down_proj", &attention[0], &attention[1], "lm_head"];
     assert_eq!(section["ignore"], serde_json::json!(ignored));
-    let encoded = chosen.fates.iter().filter(|fate| matches!(fate, Fate::Encode(_))).count();
+    let encoded =
+        chosen.fates.iter().filter(|fate| matches!(fate, TypeAssignment::Encode(_))).count();
     assert_eq!((encoded, chosen.notes.len()), (4, 2));
     let note = "model.layers.0.mlp.down_proj.weight is not quantized: row length 20 is not a \
                 multiple of the group size (128)";

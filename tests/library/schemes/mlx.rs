@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use weighbridge::Model;
-use weighbridge::internals::schemes::{Fate, QuantizeWishes, SCHEMES};
+use weighbridge::internals::schemes::{QuantizeWishes, SCHEMES, TypeAssignment};
 
 use super::quantizing::{
     chosen, compare, compare_config, compare_cost, compare_decoded, grouped, nothing, quantized,
@@ -95,7 +95,7 @@ fn families_that_mlx_lm_rearranges_are_refused() {
     let encoded = |tied: bool| {
         let config = json!({ "model_type": "llama", "tie_word_embeddings": tied });
         let fates = asked(config).unwrap().fates;
-        fates.iter().filter(|fate| matches!(fate, Fate::Encode(_))).count()
+        fates.iter().filter(|fate| matches!(fate, TypeAssignment::Encode(_))).count()
     };
     // The output matrix is one of them, unless mlx-lm throws it away.
     assert_eq!(encoded(false), encoded(true) + 1);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use weighbridge::catalog::{Shape, TensorInfo};
 use weighbridge::internals::schemes::{
-    Candidate, Chosen, Configs, Decoded, EncodedTensor, Encoder, Fate, Largest, QuantizeWishes,
-    Quantizer, Request, SCHEMES,
+    Candidate, Chosen, Configs, Decoded, EncodedTensor, Encoder, Largest, QuantizeWishes,
+    Quantizer, Request, SCHEMES, TypeAssignment,
 };
 use weighbridge::output::Memory;
 use weighbridge::{DType, Model, Result, Select, StoredType, Weight};
@@ -72,10 +72,10 @@ pub fn chosen(
 
 /// The tensors that a model becomes, the same for any number of workers and any tiles.
 pub fn quantized(model: &Model, chosen: &Chosen) -> BTreeMap<String, Tensor> {
-    let fates: BTreeMap<String, Fate> =
+    let fates: BTreeMap<String, TypeAssignment> =
         model.weights().map(|w| w.name().to_owned()).zip(chosen.fates.iter().cloned()).collect();
     let encode = |weight: &Weight| match &fates[weight.name()] {
-        Fate::Encode(encoder) => Some(encoder.clone()),
+        TypeAssignment::Encode(encoder) => Some(encoder.clone()),
         _ => None,
     };
     let select = &Select::new();
@@ -104,9 +104,9 @@ pub fn file_of(model: &Model, weight: &str, encoder: &Arc<dyn Encoder>) -> Vec<u
 
 /// An encoder decodes what it has made of a weight to what a reader of `golden` sees.
 #[track_caller]
-pub fn compare_cost(model: &Model, fates: &[Fate], golden: &Model) {
+pub fn compare_cost(model: &Model, fates: &[TypeAssignment], golden: &Model) {
     for (weight, fate) in model.weights().zip(fates) {
-        let Fate::Encode(encoder) = fate else { continue };
+        let TypeAssignment::Encode(encoder) = fate else { continue };
         let (values, all) = (decoded(&weight), 0..weight.elements());
         let own = encoder.begin(weight.shape());
         if own.needs_first_pass() {

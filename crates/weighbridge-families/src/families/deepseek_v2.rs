@@ -87,7 +87,7 @@ fn latent(settings: &Settings) -> u64 {
     settings.count("kv_lora_rank").unwrap_or(512)
 }
 
-/// The same with what is rotated.
+/// The length of that vector plus the rotated part.
 fn latent_key_length(settings: &Settings) -> Option<Json> {
     latent(settings).checked_add(settings.count("qk_rope_head_dim")?).map(Json::from)
 }

@@ -31,7 +31,7 @@ pub fn connect(address: &Address, settings: &Remote, purpose: Purpose) -> Result
     connect_with(address, settings, purpose, &|name| std::env::var(name).ok())
 }
 
-/// The same, with another environment.
+/// Connects with a given environment.
 pub fn connect_with(
     address: &Address,
     settings: &Remote,

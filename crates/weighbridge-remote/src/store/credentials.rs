@@ -63,7 +63,7 @@ pub(crate) fn other_variables(scheme: Scheme) -> &'static [&'static str] {
 pub(crate) struct Credentials {
     /// Nothing is configured: requests are not signed.
     pub(crate) is_anonymous: bool,
-    /// The same in words, for errors about access.
+    /// Describes the credentials, for errors about access.
     pub(crate) tried: String,
 }
 

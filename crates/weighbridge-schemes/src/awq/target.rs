@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use crate::arithmetic::columns::{Alike, ColumnPacker, WordLayout, Zeros};
-use crate::framework::{LaidOut, TargetLayout, ToLayOut, Unfit};
+use crate::framework::{LaidOut, TargetLayout, ToLayOut, LayoutMismatch};
 use crate::text::shortened;
 
 /// AWQ's layout for matrix multiplication.
@@ -17,7 +17,7 @@ impl TargetLayout for AwqLayout {
         Some("awq")
     }
 
-    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
+    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<LayoutMismatch>> {
         let alike = Alike::of(model.weights)?;
         let plain: Vec<&str> = model.plain_modules().collect();
         let weights = model.each(|weight| {

@@ -16,7 +16,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::linear_layers::{is_linear, is_quantized};
 use crate::framework::conventions::turned_layers;
-use crate::framework::{Candidate, Chosen, Encoder, Fate, Quantizer, Request};
+use crate::framework::{Candidate, Chosen, Encoder, TypeAssignment, Quantizer, Request};
 
 /// Every quantizer.
 pub(super) const ALL: &[&dyn Quantizer] = &[
@@ -84,18 +84,18 @@ impl Quantizer for BnbQuantizer {
         for weight in request.weights {
             let module = module_of(weight.name);
             let fate = match kept.iter().find(|kept| is_taken_for(module, kept)) {
-                _ if stays(weight) => Fate::Keep,
+                _ if stays(weight) => TypeAssignment::Keep,
                 Some(other) => {
                     notes.push(format!(
                         "{} is not quantized: transformers matches its name to {other}, which is \
                          not quantized",
                         weight.name
                     ));
-                    Fate::Keep
+                    TypeAssignment::Keep
                 }
-                None => Fate::Encode(self.encoder(weight)?),
+                None => TypeAssignment::Encode(self.encoder(weight)?),
             };
-            if matches!(fate, Fate::Encode(_)) {
+            if matches!(fate, TypeAssignment::Encode(_)) {
                 first_type.get_or_insert(weight.dtype);
             }
             fates.push(fate);

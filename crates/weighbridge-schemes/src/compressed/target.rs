@@ -15,7 +15,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::framework::{
     CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, LaidOut, PackedWeight, Packer,
-    Panel, TargetLayout, ToLayOut, Unfit,
+    Panel, TargetLayout, ToLayOut, LayoutMismatch,
 };
 
 /// The layout.
@@ -29,7 +29,7 @@ impl TargetLayout for PackedLayout {
         Some("compressed-tensors")
     }
 
-    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
+    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<LayoutMismatch>> {
         let is_float =
             |weight: &CodedWeight<'_>| matches!(weight.form.numbers, CodeNumbers::Floats { .. });
         let (weights, settings) = if model.weights.iter().any(is_float) {

@@ -32,7 +32,7 @@ fn a_description_that_cannot_be_read_is_a_finding() {
     assert!(good.findings.is_empty(), "{:?}", good.findings);
 }
 
-/// The same with the contents of every small tensor.
+/// Adds the contents of every small tensor.
 fn outcome_reading(tensors: &[Made<'_>], config: &Json, contents: &[u8]) -> Outcome {
     outcome_with(tensors, config, contents, &Metadata::default())
 }

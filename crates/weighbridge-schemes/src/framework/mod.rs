@@ -50,12 +50,14 @@ pub use ledger::{Entry, Ledger};
 pub use match_budget::MatchBudget;
 pub use method::{Method, Sign};
 pub use origins::{Origins, Portion, RowRule, Rule};
-pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
+pub use quantizer::{
+    Candidate, Chosen, Largest, QuantizeWishes, Quantizer, Request, TypeAssignment,
+};
 pub use recipe::Recipe;
 pub use registry::{PLAIN, Registry};
 pub use repack::{
-    CodeNumbers, CodedWeight, Extract, Global, GroupedCodes, GroupedForm, Kind, LaidOut, NOT_MOVED,
-    Order, PackedWeight, Packer, Panel, Taker, TargetLayout, ToLayOut, Unfit,
+    CodeNumbers, CodedWeight, Extract, Global, GroupedCodes, GroupedForm, Kind, LaidOut,
+    LayoutMismatch, NOT_MOVED, Order, PackedWeight, Packer, Panel, Taker, TargetLayout, ToLayOut,
 };
 pub(crate) use roster::Roster;
 pub use scheme::Scheme;

@@ -41,7 +41,7 @@ pub trait Quantizer: Send + Sync {
     }
 
     /// Returns metadata entries for weights whose types were chosen by size.
-    fn described(&self, _: &[Fate], _: &Request<'_>) -> Vec<(String, Value)> {
+    fn described(&self, _: &[TypeAssignment], _: &Request<'_>) -> Vec<(String, Value)> {
         Vec::new()
     }
 }
@@ -108,7 +108,7 @@ pub struct Candidate<'a> {
 #[derive(Clone, Default)]
 pub struct Chosen {
     /// The decision for each weight.
-    pub fates: Vec<Fate>,
+    pub fates: Vec<TypeAssignment>,
     /// Order in which the weights are written, by index, if it differs from the input.
     pub order: Option<Vec<usize>>,
     /// Metadata entries of the file. They replace entries with the same keys and come last.
@@ -121,7 +121,7 @@ pub struct Chosen {
 
 impl Chosen {
     /// Creates the decisions for weights that `quantization_config` describes completely.
-    pub(crate) fn stated(section: Json, fates: Vec<Fate>, notes: Vec<String>) -> Self {
+    pub(crate) fn stated(section: Json, fates: Vec<TypeAssignment>, notes: Vec<String>) -> Self {
         let config_keys = vec![(SETTINGS.to_owned(), section)];
         let additions = Additions { config_keys, ..Additions::default() };
         Self { fates, additions, notes, ..Self::default() }
@@ -130,7 +130,7 @@ impl Chosen {
 
 /// The decision for a weight.
 #[derive(Clone)]
-pub enum Fate {
+pub enum TypeAssignment {
     /// Stored unchanged.
     Keep,
     /// Stored as numbers of this type.

@@ -67,7 +67,7 @@ fn mean_and_size(values: &[f32; 32]) -> [f32; 32] {
     values.map(|value| mean + value.abs())
 }
 
-/// The same for groups in lanes.
+/// The vector form, one group per lane.
 #[inline(always)]
 fn mean_and_size_in_lanes<P: Parallel>(values: &[P; 32]) -> [P; 32] {
     let mut squares = values[0].same(0.0);

@@ -96,7 +96,7 @@ pub(crate) struct Coding {
     pub(crate) needs_importance: bool,
     /// Encodes whole rows into exactly their blocks.
     pub(crate) encode: fn(Level, Rows<'_>, &mut [u8]),
-    /// The same by the definition, which every level is held against.
+    /// The scalar definition. Every CPU level is tested against it.
     #[cfg(test)]
     pub(crate) define: fn(Rows<'_>, &mut [u8]),
 }
@@ -128,7 +128,7 @@ pub(super) const fn kernel<
     }
 }
 
-/// The same for a block type that numbers can be stored in, by the way `E`.
+/// A kernel of a block type with an encoder `E`.
 pub(super) const fn coder<
     B: Blocks<BYTES, ELEMENTS>,
     E: Encodes<B, BYTES, ELEMENTS>,

@@ -59,7 +59,7 @@ impl BlockRows {
         );
     }
 
-    /// The same where `decode` decodes whole blocks.
+    /// Decodes elements with a `decode` that handles whole blocks only.
     pub(super) fn decode_by<T: Element>(
         &self,
         bytes: &[u8],

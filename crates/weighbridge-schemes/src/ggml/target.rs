@@ -15,7 +15,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{
     CodeNumbers, CodedWeight, EncodedTensor, Groups, LaidOut, Order, PackedWeight, Packer, Panel,
-    TargetLayout, ToLayOut, Unfit,
+    TargetLayout, ToLayOut, LayoutMismatch,
 };
 
 /// All of them.
@@ -41,7 +41,7 @@ struct Blocks<const GROUPS: usize, const BYTES: usize> {
 }
 
 impl<const GROUPS: usize, const BYTES: usize> TargetLayout for Blocks<GROUPS, BYTES> {
-    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
+    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<LayoutMismatch>> {
         let weights = model.each(|weight| self.packed(weight))?;
         Ok(LaidOut { weights, ..LaidOut::default() })
     }

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::arithmetic::columns::{Alike, ColumnPacker, WordLayout, Zeros};
-use crate::framework::{LaidOut, TargetLayout, ToLayOut, Unfit};
+use crate::framework::{LaidOut, TargetLayout, ToLayOut, LayoutMismatch};
 
 /// GPTQ's layout.
 pub(super) struct GptqLayout;
@@ -17,7 +17,7 @@ impl TargetLayout for GptqLayout {
         Some("gptq")
     }
 
-    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
+    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<LayoutMismatch>> {
         let alike = Alike::of(model.weights)?;
         let less_one = model.weights.iter().all(|weight| weight.zeros[0] > 0);
         let weights = model.each(|weight| {

@@ -17,7 +17,7 @@ use super::{KEY, module_of};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{
-    Additions, Candidate, Chosen, Configs, Fate, QuantizeWishes, Quantizer, Request,
+    Additions, Candidate, Chosen, Configs, TypeAssignment, QuantizeWishes, Quantizer, Request,
 };
 use crate::text::shortened;
 
@@ -73,7 +73,7 @@ impl Quantizer for MlxQuantizer {
             let fate = if is_taken(weight) && !stays {
                 self.fate_of(weight, kind, &mut chosen.notes)?
             } else {
-                Fate::Keep
+                TypeAssignment::Keep
             };
             chosen.fates.push(fate);
         }
@@ -98,7 +98,7 @@ impl MlxQuantizer {
             .hint(format!("supported group sizes: {names}")))
     }
 
-    fn fate_of(&self, weight: &Candidate<'_>, kind: Kind, notes: &mut Vec<String>) -> Result<Fate> {
+    fn fate_of(&self, weight: &Candidate<'_>, kind: Kind, notes: &mut Vec<String>) -> Result<TypeAssignment> {
         let columns = weight.shape.last().copied().unwrap_or(0);
         if columns % kind.group != 0 {
             let (name, group) = (weight.name, kind.group);
@@ -106,7 +106,7 @@ impl MlxQuantizer {
                 "{name} is not quantized: row length {columns} is not a multiple of the group size \
                  ({group})"
             ));
-            return Ok(Fate::Keep);
+            return Ok(TypeAssignment::Keep);
         }
         if !matches!(weight.dtype, DType::BF16 | DType::F16 | DType::F32) {
             let message =
@@ -114,7 +114,7 @@ impl MlxQuantizer {
             return Err(Error::unsupported(message).in_tensor(weight.name));
         }
         let encoder = MlxEncoder { name: self.name, kind, dtype: weight.dtype };
-        Ok(Fate::Encode(Arc::new(encoder)))
+        Ok(TypeAssignment::Encode(Arc::new(encoder)))
     }
 }
 

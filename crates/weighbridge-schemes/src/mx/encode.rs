@@ -24,7 +24,7 @@ use crate::arithmetic::precision::{Brain, Precision};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{
-    Candidate, Chosen, Decoded, EncodedTensor, Encoder, Fate, Groups, Quantizer, Request,
+    Candidate, Chosen, Decoded, EncodedTensor, Encoder, TypeAssignment, Groups, Quantizer, Request,
     WeightEncoder,
 };
 use crate::simd::small_floats::e8m0;
@@ -68,9 +68,9 @@ impl Quantizer for GptOss {
         }
         let fate = |weight: &Candidate<'_>| {
             if is_experts(weight) {
-                Fate::Encode(Arc::new(Self) as Arc<dyn Encoder>)
+                TypeAssignment::Encode(Arc::new(Self) as Arc<dyn Encoder>)
             } else {
-                Fate::Keep
+                TypeAssignment::Keep
             }
         };
         let section = json!({ "modules_to_not_convert": LEFT_OUT, "quant_method": GPT_OSS });

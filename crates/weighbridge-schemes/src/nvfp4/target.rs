@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{GROUP, modelopt};
 use crate::arithmetic::SmallFloats;
-use crate::framework::{CodeNumbers, CodedWeight, LaidOut, TargetLayout, ToLayOut, Unfit};
+use crate::framework::{CodeNumbers, CodedWeight, LaidOut, TargetLayout, ToLayOut, LayoutMismatch};
 
 /// ModelOpt's layout.
 pub(super) struct ModelOptLayout;
@@ -24,7 +24,7 @@ impl TargetLayout for ModelOptLayout {
         Some(modelopt::METHOD.name)
     }
 
-    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
+    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<LayoutMismatch>> {
         let weights = model.each(|weight| TENSORS.packed(weight))?;
         let ignore: Vec<&str> = model.plain_modules().collect();
         let file = serde_json::to_vec_pretty(&json!({

@@ -27,7 +27,7 @@ pub(crate) struct Derived {
 pub(crate) enum MadeOf {
     /// Views of weights, one after the other.
     Weights(Vec<(Weight, View)>),
-    /// The same, cut into so many equal parts whose numbers take turns.
+    /// Cut into equal parts whose numbers are interleaved.
     InTurn(Vec<(Weight, View)>, u64),
     /// Numbers that are in no file.
     Numbers(Vec<f32>),

@@ -69,12 +69,12 @@ pub fn held_at_once(weight: &Weight) -> u64 {
     scattered.map(|part| part.stored.1.held_bytes()).fold(0, u64::saturating_add)
 }
 
-/// The same of a stored tensor that is not decoded.
+/// Announces a stored tensor that is not decoded.
 pub fn held_as_stored(source: &Source, tensor: &TensorInfo) -> u64 {
     if source.input().has_latency() && is_scattered(tensor) { tensor.held_bytes() } else { 0 }
 }
 
-/// The same of what a job reads.
+/// Announces the reads of a job.
 pub fn held_by_job(job: &Job) -> u64 {
     job.origin.ask(held_at_once, held_as_stored)
 }

@@ -130,7 +130,7 @@ impl Cut {
         Self { of, piece: 1, pieces, elements: pieces, step, part: step }
     }
 
-    /// The same with more rows in a tile, so that they are read in longer pieces, and fewer of
+    /// A cut with more rows in a tile, so that they are read in longer pieces, and fewer of
     /// them decoded at a time.
     fn widened(self, weight: &Weight, allowed: u64) -> Self {
         let part = (PART_ELEMENTS / self.piece.max(1)).next_multiple_of(PART_ROWS).min(self.step);

@@ -15,7 +15,7 @@ use crate::schemes::{
 /// at once.
 const ELEMENTS: u64 = 2 << 20;
 
-/// The same where they stay one behind the other: about half a mebibyte.
+/// Tile size where rows stay contiguous: about half a mebibyte.
 const STRETCH: u64 = 1 << 20;
 
 /// A packer at work on a weight, and what it gives.

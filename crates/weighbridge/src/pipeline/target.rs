@@ -235,7 +235,7 @@ fn containing(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// The same, with all links followed.
+/// The path with all links followed.
 fn real_folder(path: &Path) -> PathBuf {
     containing(path).canonicalize().unwrap_or_default()
 }

@@ -15,7 +15,7 @@ pub(super) trait Float: Copy {
     const LARGE: f64;
     /// Digits after the first that always tell a number from its neighbours.
     const ENOUGH: usize;
-    /// The same number.
+    /// This number as an f64, without rounding.
     fn exact(self) -> f64;
     /// The nearest number of the type.
     fn nearest(value: f64) -> f64;
@@ -150,7 +150,7 @@ impl Format {
         Self { left, right: exponent + 2 + digits, exponent: Some((digits, exponent)) }
     }
 
-    /// The same with room for what is not finite.
+    /// Adds room for NaN and infinities.
     fn with_room_for_the_others<F: Float>(mut self, numbers: &[F]) -> Self {
         for other in numbers.iter().map(|x| x.exact()).filter(|x| !x.is_finite()) {
             let len = if other == f64::NEG_INFINITY { 4 } else { 3 };

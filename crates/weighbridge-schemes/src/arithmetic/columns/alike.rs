@@ -1,6 +1,6 @@
 //! Properties that all weights of a model must share if one config describes all of them.
 
-use crate::framework::{CodedWeight, Unfit};
+use crate::framework::{CodedWeight, LayoutMismatch};
 
 /// Bits per code and group size, the same for all weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,13 +13,14 @@ pub(crate) struct Alike {
 
 impl Alike {
     /// Returns the shared properties, or the weights that differ from the first.
-    pub(crate) fn of(weights: &[CodedWeight<'_>]) -> Result<Self, Vec<Unfit>> {
+    pub(crate) fn of(weights: &[CodedWeight<'_>]) -> Result<Self, Vec<LayoutMismatch>> {
         let bits = weights.first().map_or(4, |weight| weight.form.bits());
         let grouped = weights.iter().find(|weight| weight.form.groups() > 1);
         let alike = Self { bits, group: grouped.map(|weight| weight.form.group) };
         let unlike = weights.iter().enumerate().filter(|(_, weight)| !alike.fits(weight));
-        let unfit: Vec<Unfit> =
-            unlike.map(|(weight, of)| Unfit { weight, reason: alike.unlike(of) }).collect();
+        let unfit: Vec<LayoutMismatch> = unlike
+            .map(|(weight, of)| LayoutMismatch { weight, reason: alike.unlike(of) })
+            .collect();
         if unfit.is_empty() { Ok(alike) } else { Err(unfit) }
     }
 

@@ -19,7 +19,7 @@ struct Counting {
     shared_by: u64,
 }
 
-/// The same, which can be decoded by whole rows only.
+/// A recipe that decodes whole rows only.
 struct CountingRows(Counting);
 
 const SHARED: [f32; 40] = {
@@ -131,7 +131,7 @@ fn heads(start: u64, head_rows: u64, to_halves: bool) -> Rows {
     Rows::Heads { start, heads: 2, head_rows, to_halves }
 }
 
-/// The same rows, which are columns of a matrix.
+/// Rows that are columns of a matrix.
 fn across(first: u64, columns: u64, mut of: Stretch) -> Stretch {
     of.view.transposed = Some(Matrix { first, columns });
     of

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::framework::conventions::linear_layers::{is_linear, is_quantized};
-use crate::framework::{Candidate, Encoder, Fate, Request};
+use crate::framework::{Candidate, Encoder, Request, TypeAssignment};
 use crate::text::escaped;
 
 /// The decisions for a model whose linear layers are encoded.
 pub(crate) struct LinearChoice {
     /// The decision for each weight.
-    pub(crate) fates: Vec<Fate>,
+    pub(crate) fates: Vec<TypeAssignment>,
     /// Modules of the linear layers that are not quantized, the last one last.
     pub(crate) plain: Vec<String>,
     /// Notes for the user.
@@ -31,19 +31,19 @@ pub(crate) fn choose_linear(
         let module = weight.name.strip_suffix(".weight").unwrap_or(weight.name);
         let wanted = is_quantized(weight) && !(request.keeps)(weight.name);
         let fate = match wanted.then(|| encoder(index, weight)) {
-            Some(Ok(encoder)) => Fate::Encode(encoder),
+            Some(Ok(encoder)) => TypeAssignment::Encode(encoder),
             Some(Err(reason)) => {
                 left.push((weight.name, reason));
-                Fate::Keep
+                TypeAssignment::Keep
             }
-            None => Fate::Keep,
+            None => TypeAssignment::Keep,
         };
-        if matches!(fate, Fate::Keep) && is_linear(weight) {
+        if matches!(fate, TypeAssignment::Keep) && is_linear(weight) {
             plain.push(module.to_owned());
         }
         fates.push(fate);
     }
-    if !fates.iter().any(|fate| matches!(fate, Fate::Encode(_))) {
+    if !fates.iter().any(|fate| matches!(fate, TypeAssignment::Encode(_))) {
         let why = left.first().map(|(name, reason)| format!(": {}: {reason}", escaped(name)));
         let why = why.unwrap_or_else(|| " (names must be those of transformers)".to_owned());
         return Err(Error::unsupported(format!(

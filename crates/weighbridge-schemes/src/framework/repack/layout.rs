@@ -22,7 +22,7 @@ pub trait TargetLayout: Sync {
     }
 
     /// Lays out every weight, or returns a reason for each that does not fit.
-    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>>;
+    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<LayoutMismatch>>;
 }
 
 /// A model whose codes are to be moved.
@@ -55,12 +55,12 @@ impl<'a> ToLayOut<'a> {
     pub fn each<T>(
         &self,
         packed: impl Fn(&CodedWeight<'_>) -> Result<T, String>,
-    ) -> Result<Vec<T>, Vec<Unfit>> {
+    ) -> Result<Vec<T>, Vec<LayoutMismatch>> {
         let (mut all, mut unfit) = (Vec::with_capacity(self.weights.len()), Vec::new());
         for (weight, of) in self.weights.iter().enumerate() {
             match packed(of) {
                 Ok(packed) => all.push(packed),
-                Err(reason) => unfit.push(Unfit { weight, reason }),
+                Err(reason) => unfit.push(LayoutMismatch { weight, reason }),
             }
         }
         if unfit.is_empty() { Ok(all) } else { Err(unfit) }
@@ -82,7 +82,7 @@ pub struct CodedWeight<'a> {
 }
 
 /// A weight that does not fit a layout.
-pub struct Unfit {
+pub struct LayoutMismatch {
     /// Index among the weights.
     pub weight: usize,
     /// Reason.

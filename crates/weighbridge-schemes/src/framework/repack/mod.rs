@@ -14,5 +14,6 @@ pub use grouped::{
     CodeNumbers, Extract, Global, GroupedCodes, GroupedForm, Kind, NOT_MOVED, Taker,
 };
 pub use layout::{
-    CodedWeight, LaidOut, Order, PackedWeight, Packer, Panel, TargetLayout, ToLayOut, Unfit,
+    CodedWeight, LaidOut, LayoutMismatch, Order, PackedWeight, Packer, Panel, TargetLayout,
+    ToLayOut,
 };

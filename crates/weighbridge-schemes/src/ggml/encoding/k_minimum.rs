@@ -25,7 +25,7 @@ pub(in crate::ggml) trait WithMinimums<const BYTES: usize, const SIZE: usize, co
     /// How much each number matters if nobody says so.
     fn weights(values: &[f32; SIZE]) -> [f32; SIZE];
 
-    /// The same for groups in lanes.
+    /// The vector form, one group per lane.
     fn weights_in_lanes<P: Parallel>(values: &[P; SIZE]) -> [P; SIZE];
 
     /// Stores the scales and minimums of the groups.

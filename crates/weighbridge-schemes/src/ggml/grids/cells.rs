@@ -72,7 +72,7 @@ impl<const DIGITS: usize> Cells<DIGITS> {
 
     /// The codes of the points in a cell or near it, and whether it is one in it.
     ///
-    /// The same as [`near`](Self::near) without a branch, for loops that could not foresee it.
+    /// [`near`](Self::near) without a branch, for loops that mispredict it.
     #[inline(always)]
     pub(in super::super) fn codes(&self, cell: usize) -> (&[u16], bool) {
         let cell = &self.cells[cell];

@@ -30,7 +30,7 @@ use crate::catalog::Value;
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
 use crate::framework::{
-    Candidate, Chosen, Encoder, Even, Fate, Importance, QuantizeWishes, Quantizer, Request,
+    Candidate, Chosen, Encoder, Even, TypeAssignment, Importance, QuantizeWishes, Quantizer, Request,
 };
 
 /// The version of the block types that files state.
@@ -104,7 +104,7 @@ impl Quantizer for FileType {
         sizes::alternatives(request, at)
     }
 
-    fn described(&self, fates: &[Fate], request: &Request<'_>) -> Vec<(String, Value)> {
+    fn described(&self, fates: &[TypeAssignment], request: &Request<'_>) -> Vec<(String, Value)> {
         sizes::described(fates, request)
     }
 }
@@ -277,15 +277,15 @@ fn has_scale(name: &str) -> bool {
 }
 
 /// What becomes of a weight that changes.
-fn fate(change: Option<Change>) -> Result<Fate> {
-    let Some((becomes, importance)) = change else { return Ok(Fate::Keep) };
+fn fate(change: Option<Change>) -> Result<TypeAssignment> {
+    let Some((becomes, importance)) = change else { return Ok(TypeAssignment::Keep) };
     if becomes == WITH_SCALE {
         let none = || Error::unsupported("unknown type NVFP4");
-        return nvfp4_with_scale().ok_or_else(none).map(Fate::Encode);
+        return nvfp4_with_scale().ok_or_else(none).map(TypeAssignment::Encode);
     }
     match types::stored(becomes) {
-        Some(StoredType::Element(dtype)) => Ok(Fate::Cast(dtype)),
-        Some(StoredType::Block(block)) => encoder(block, importance).map(Fate::Encode),
+        Some(StoredType::Element(dtype)) => Ok(TypeAssignment::Cast(dtype)),
+        Some(StoredType::Block(block)) => encoder(block, importance).map(TypeAssignment::Encode),
         _ => Err(Error::unsupported(format!("unknown type {becomes}"))),
     }
 }

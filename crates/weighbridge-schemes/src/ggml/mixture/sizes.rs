@@ -8,7 +8,7 @@ use super::notes::Notes;
 use super::{checked_importance, encoder};
 use crate::blocks::Block;
 use crate::catalog::Value;
-use crate::framework::{Encoder, Even, Fate, Importance, Request};
+use crate::framework::{Encoder, Even, TypeAssignment, Importance, Request};
 
 /// Types that need no importance, and those that do. Types whose rows must be whole blocks of 256 come
 /// with ones that fit other rows.
@@ -31,10 +31,10 @@ pub(super) fn alternatives(request: &Request<'_>, at: usize) -> Vec<Arc<dyn Enco
 }
 
 /// The number of the file type that most elements have.
-pub(super) fn described(fates: &[Fate], request: &Request<'_>) -> Vec<(String, Value)> {
+pub(super) fn described(fates: &[TypeAssignment], request: &Request<'_>) -> Vec<(String, Value)> {
     let mut counts: HashMap<&str, u64> = HashMap::new();
     for (fate, weight) in fates.iter().zip(request.weights) {
-        if let Fate::Encode(encoder) = fate {
+        if let TypeAssignment::Encode(encoder) = fate {
             let elements: u64 = weight.shape.iter().product();
             *counts.entry(encoder.name()).or_default() += elements;
         }

@@ -223,15 +223,15 @@ fn what_is_stored_so_already_or_kept_stays() {
     let mut tried = Tried::of(1);
     tried.block = Some("Q8_0");
     let chosen = tried.choose("Q8_0").unwrap();
-    assert!(chosen.fates.iter().all(|fate| matches!(fate, Fate::Keep)));
+    assert!(chosen.fates.iter().all(|fate| matches!(fate, TypeAssignment::Keep)));
     tried.block = None;
     tried.keeps = vec!["output.weight"];
     let fates = tried.choose("Q8_0").unwrap().fates;
-    assert!(matches!(fates[1], Fate::Keep) && matches!(fates[0], Fate::Encode(_)));
+    assert!(matches!(fates[1], TypeAssignment::Keep) && matches!(fates[0], TypeAssignment::Encode(_)));
     let fates = tried.choose("BF16").unwrap().fates;
-    assert!(fates.iter().all(|fate| matches!(fate, Fate::Keep)));
+    assert!(fates.iter().all(|fate| matches!(fate, TypeAssignment::Keep)));
     let fates = tried.choose("F16").unwrap().fates;
-    assert!(matches!(fates[0], Fate::Cast(DType::F16)));
+    assert!(matches!(fates[0], TypeAssignment::Cast(DType::F16)));
 }
 
 #[test]

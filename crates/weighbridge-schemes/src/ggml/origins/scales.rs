@@ -109,7 +109,7 @@ impl Scales {
         self.rounded = Some((d, m));
     }
 
-    /// The same for a block that is one group.
+    /// Handles a block that is one group.
     #[inline(always)]
     fn set_one(&mut self, d: f32, m: Option<f32>) {
         self.set(d, m, 1, |_| [d, m.unwrap_or(0.0)]);

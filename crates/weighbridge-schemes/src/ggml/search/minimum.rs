@@ -111,7 +111,7 @@ struct Tried<'a, P, const N: usize> {
     most: P,
 }
 
-/// The same for groups in lanes.
+/// The vector form, one group per lane.
 #[inline(always)]
 pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
     trials: &Trials,

@@ -100,7 +100,7 @@ struct PositiveLanes<P: Parallel, const N: usize> {
     left: P::Mask,
 }
 
-/// The same for eight blocks.
+/// Runs the search on eight blocks.
 #[inline(always)]
 pub(in crate::ggml) fn eight<I: Isa, const N: usize>(
     isa: I,
@@ -123,7 +123,7 @@ pub(in crate::ggml) fn eight<I: Isa, const N: usize>(
     })
 }
 
-/// The same for blocks in lanes. Their sums are made in the order of the definition.
+/// The vector form, one block per lane. Sums keep the order of the scalar form.
 #[inline(always)]
 fn in_lanes<P: Parallel, const N: usize>(
     most: u8,

@@ -50,7 +50,7 @@ pub(in crate::ggml) fn define<const N: usize>(
     Group { scale, below: 0.0, codes }
 }
 
-/// The same for groups in lanes.
+/// The vector form, one group per lane.
 #[inline(always)]
 pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
     most: f32,

@@ -56,7 +56,7 @@ pub(in crate::ggml) fn define<const N: usize>(most: i16, values: &[f32; N]) -> G
     Group { scale, below: 0.0, codes }
 }
 
-/// The same for groups in lanes: the scales, and where they are left to the definition.
+/// The vector form, one group per lane: scales, and the lanes that the scalar form must redo.
 #[inline(always)]
 pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
     most: f32,

@@ -32,7 +32,7 @@ impl Part<'_, 16> {
         best_split(&x, &w).map(|split| self.settle(&order, split, Plain))
     }
 
-    /// The same with a set of instructions.
+    /// The form for one instruction set.
     #[inline(always)]
     pub(in super::super) fn search_halves_in_lanes<I: Isa>(&self, isa: I) -> Option<Found> {
         if self.most() < LEAST {

@@ -31,7 +31,7 @@ impl Part<'_, 32> {
         best_split(&x, &w).map(|split| self.settle(&order, split, Plain))
     }
 
-    /// The same with a set of instructions.
+    /// The form for one instruction set.
     #[inline(always)]
     pub(in super::super) fn search_whole_in_lanes<I: Isa>(&self, isa: I) -> Option<Found> {
         if self.most() < LEAST {

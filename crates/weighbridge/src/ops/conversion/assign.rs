@@ -11,7 +11,7 @@ use crate::config;
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
 use crate::pipeline::{Assigned, Origin, Types, check_cost, stored};
-use crate::schemes::{Additions, Chosen, Fate, TensorId};
+use crate::schemes::{Additions, Chosen, TensorId, TypeAssignment};
 
 /// What is written of a model.
 #[derive(Default)]
@@ -93,12 +93,14 @@ fn by_quantizer(
 ) -> Assignment {
     let Chosen { fates, order, metadata, additions, notes } = chosen;
     let assigned = weights.zip(fates).map(|(weight, fate)| match fate {
-        Fate::Encode(encoder) => (Origin::Weight(weight), Assigned::Encoded(encoder)),
-        Fate::Cast(dtype) => by_type(translated, weight, Types { cast: &|_| Some(dtype), ..types }),
-        Fate::Keep if !translated.is_translated && block_of(&weight).is_some() => {
+        TypeAssignment::Encode(encoder) => (Origin::Weight(weight), Assigned::Encoded(encoder)),
+        TypeAssignment::Cast(dtype) => {
+            by_type(translated, weight, Types { cast: &|_| Some(dtype), ..types })
+        }
+        TypeAssignment::Keep if !translated.is_translated && block_of(&weight).is_some() => {
             (Origin::Weight(weight), Assigned::AsStored)
         }
-        Fate::Keep => by_type(translated, weight, types),
+        TypeAssignment::Keep => by_type(translated, weight, types),
     });
     let mut ranked: Vec<(usize, (Origin, Assigned))> = assigned.enumerate().collect();
     if let Some(order) = order {

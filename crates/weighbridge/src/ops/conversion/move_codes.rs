@@ -16,8 +16,8 @@ use crate::near::did_you_mean;
 use crate::ops::refusals::{Obstacle, refusal, refuse_problems};
 use crate::pipeline::{Target, formats_of};
 use crate::schemes::{
-    Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, SCHEMES, Taker,
-    TargetLayout, ToLayOut, Unfit,
+    Additions, Candidate, CodedWeight, GroupedForm, LaidOut, LayoutMismatch, PackedWeight, SCHEMES,
+    Taker, TargetLayout, ToLayOut,
 };
 use crate::text::escaped;
 
@@ -120,7 +120,7 @@ fn forms(model: &Model, coded: &[Weight]) -> Result<Vec<Form>> {
             refused => refused,
         };
         match form {
-            Err(reason) => unfit.push(Unfit { weight: index, reason }),
+            Err(reason) => unfit.push(LayoutMismatch { weight: index, reason }),
             Ok(form) => {
                 let zeros = weight.zero_points(&form, &mut scratch)?;
                 let factors = <[f32; 1]>::try_from(weight.factors_of_codes(false)?).ok();
@@ -147,8 +147,8 @@ fn note_on_scales(model: &Model, forms: &[Form]) -> Option<String> {
     ))
 }
 
-fn refused(model: &Model, coded: &[Weight], unfit: &[Unfit]) -> Error {
-    let obstacles = unfit.iter().filter_map(|Unfit { weight, reason }| {
+fn refused(model: &Model, coded: &[Weight], unfit: &[LayoutMismatch]) -> Error {
+    let obstacles = unfit.iter().filter_map(|LayoutMismatch { weight, reason }| {
         let weight = coded.get(*weight)?;
         Some(Obstacle::new(weight.name(), weight.variant(), reason.clone()))
     });

@@ -10,7 +10,7 @@ use crate::schemes::{RowRule, Rule};
 /// From this share of rows with something outside, scales were refitted.
 const REFITTED_ROWS: f64 = 0.1;
 
-/// The same where codes were chosen together: every row has something outside then (98 in a hundred
+/// Threshold where codes were chosen together: every row has something outside then (98 in a hundred
 /// rows of 64 columns, and more of longer ones), and many elements have (7 in a hundred and more).
 const TOGETHER_ROWS: f64 = 0.5;
 const TOGETHER_ELEMENTS: f64 = 0.02;

@@ -56,7 +56,7 @@ impl Precision {
         })
     }
 
-    /// The same for numbers that f32 cannot hold.
+    /// `is_rounded` for numbers that f32 cannot hold.
     pub(super) fn is_rounded_wide(&self, a: f64, b: f64) -> bool {
         self.roundings.iter().flatten().any(|rounding| {
             let (from, to) = if rounding.from == 0 { (a, b) } else { (b, a) };

@@ -11,7 +11,7 @@ use crate::source::{Access, Slab, Source};
 /// Bytes that are read and hashed at once: they stay in the second-level cache.
 const TILE: u64 = 128 << 10;
 
-/// The same of a tensor with scattered elements: each tile may read all of it.
+/// Tile size for tensors with scattered elements: each tile may read the whole tensor.
 const SCATTERED: u64 = 16 << 20;
 
 /// A stored tensor that is being hashed.

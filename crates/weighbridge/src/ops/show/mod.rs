@@ -122,7 +122,7 @@ impl Window {
         self.dtype
     }
 
-    /// The same window in another type.
+    /// This window in another type.
     pub(super) fn in_type(&self, dtype: DType) -> Self {
         Self { dtype, ..self.clone() }
     }

@@ -127,7 +127,7 @@ impl Window {
         self.stretches_of(&self.rows)
     }
 
-    /// The same for some of its rows.
+    /// Reads some rows.
     fn stretches_of(&self, rows: &Range<u64>) -> Vec<Range<u64>> {
         if self.elements() == 0 {
             return Vec::new();

@@ -38,7 +38,7 @@ impl Window {
         Ok(Figures::of(self.shape(), rows, &tally, &whole))
     }
 
-    /// The same window in the type that figures are taken of.
+    /// This window in the type that statistics are computed in.
     fn in_type_for_figures(&self) -> Self {
         let stored = self.weight().native().filter(|_| self.weight().is_plain());
         let is_shown = |dtype: &DType| Numbers::of_bytes(*dtype, &[]).is_some();

@@ -32,7 +32,7 @@ unsafe fn scaled_steps<T: Number>(
     }
 }
 
-/// The same, each number scaled by itself.
+/// Stores scaled steps with one scale per number.
 ///
 /// # Safety
 ///

@@ -16,7 +16,9 @@ use crate::ops::conversion::quantize_options::{Goal, QuantizeOptions};
 use crate::ops::conversion::translate::Translated;
 use crate::ops::inspect::bits_per_weight;
 use crate::pipeline::{announce_weight_now, steps_of};
-use crate::schemes::{Candidate, Chosen, Configs, Fate, Largest, Quantizer, Request, SCHEMES};
+use crate::schemes::{
+    Candidate, Chosen, Configs, Largest, Quantizer, Request, SCHEMES, TypeAssignment,
+};
 use crate::stop::lock;
 
 /// Fewer bits a weight than this are few: encoding such numbers again costs quality.
@@ -77,8 +79,9 @@ impl<'a> Quantizing<'a> {
         let failed = |error: Error| error.in_file(original.path());
         let found = Quantizing::chosen(&translated, original, task, how).map_err(failed)?;
         let fates = found.weights.iter().zip(&found.chosen.fates);
-        let encodes = |(weight, fate): (&Weight, &Fate)| {
-            matches!(fate, Fate::Encode(_)) && translated.repacked.contains_key(weight.name())
+        let encodes = |(weight, fate): (&Weight, &TypeAssignment)| {
+            matches!(fate, TypeAssignment::Encode(_))
+                && translated.repacked.contains_key(weight.name())
         };
         if !fates.into_iter().any(encodes) {
             return Ok(translated);
@@ -117,7 +120,7 @@ impl<'a> Quantizing<'a> {
         if let (Some(ladders), Some(aim)) = (&self.ladders, aim) {
             let (encoders, note) = ladders.fit(aim)?;
             for (at, encoder) in encoders {
-                chosen.fates[at] = Fate::Encode(encoder);
+                chosen.fates[at] = TypeAssignment::Encode(encoder);
             }
             let described = self.ask(|request| self.quantizer.described(&chosen.fates, request));
             for (key, value) in described {
@@ -170,7 +173,8 @@ impl<'a> Quantizing<'a> {
         self.ask(|request| {
             for (at, (weight, fate)) in self.weights.iter().zip(&self.chosen.fates).enumerate() {
                 let name = &*self.names[at];
-                let is_free = matches!(fate, Fate::Encode(_)) && self.asked(name).is_none();
+                let is_free =
+                    matches!(fate, TypeAssignment::Encode(_)) && self.asked(name).is_none();
                 let encoders =
                     if is_free { self.quantizer.alternatives(request, at) } else { Vec::new() };
                 if encoders.is_empty() {
@@ -191,11 +195,11 @@ impl<'a> Quantizing<'a> {
 
     /// An error if weights that are stored in few bits would be encoded again, and nobody said so;
     /// otherwise a note on them.
-    fn check_requantizing(&self, fates: &[Fate]) -> Result<Option<String>> {
+    fn check_requantizing(&self, fates: &[TypeAssignment]) -> Result<Option<String>> {
         let few = with_few_bits(self.original);
-        let is_again = |(weight, fate): &(&Weight, &Fate)| {
+        let is_again = |(weight, fate): &(&Weight, &TypeAssignment)| {
             let kind = (weight.scheme(), weight.variant().to_owned());
-            matches!(fate, Fate::Encode(_)) && few.contains(&kind)
+            matches!(fate, TypeAssignment::Encode(_)) && few.contains(&kind)
         };
         let again: Vec<_> = self.weights.iter().zip(fates).filter(is_again).collect();
         let Some((first, _)) = again.first() else { return Ok(None) };
@@ -218,16 +222,16 @@ impl<'a> Quantizing<'a> {
 }
 
 /// About as many bytes as a weight takes in the output.
-fn bytes_of(fate: &Fate, weight: &Weight, name: &str) -> u64 {
+fn bytes_of(fate: &TypeAssignment, weight: &Weight, name: &str) -> u64 {
     let plain = |dtype: DType| dtype.bytes_for(weight.elements()).unwrap_or(0);
     match fate {
-        Fate::Encode(encoder) => {
+        TypeAssignment::Encode(encoder) => {
             let outputs = encoder.outputs(name, weight.shape()).unwrap_or_default();
             outputs.iter().map(|output| output.bytes).sum()
         }
-        Fate::Cast(dtype) => plain(*dtype),
-        Fate::Keep if block_of(weight).is_some() => weight.stored_bytes(),
-        Fate::Keep => plain(weight.native().unwrap_or(DType::F32)),
+        TypeAssignment::Cast(dtype) => plain(*dtype),
+        TypeAssignment::Keep if block_of(weight).is_some() => weight.stored_bytes(),
+        TypeAssignment::Keep => plain(weight.native().unwrap_or(DType::F32)),
     }
 }
 

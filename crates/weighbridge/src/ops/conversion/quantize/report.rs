@@ -15,7 +15,7 @@ reports! {
         pub name: String,
         /// Bits of all weights, scales included, by the number of their elements.
         pub bits_per_weight: f64,
-        /// The same for those that were encoded.
+        /// Bits per weight of the encoded weights only.
         pub encoded_bits_per_weight: Option<f64>,
         pub cost: Option<CostReport>,
         pub types: Vec<TypeReport>,
