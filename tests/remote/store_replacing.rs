@@ -65,7 +65,7 @@ fn only_what_is_ours_is_overwritten() {
         let shard = keys.iter().find(|key| key.ends_with(".safetensors")).unwrap();
         server.put(&name, shard, b"mine");
         let error = convert(&model, &target().force(true)).unwrap_err();
-        assert!(error.to_string().contains("was not written by this program"), "{error}");
+        assert!(error.to_string().contains("was written by another program"), "{error}");
         assert_eq!(read(&bucket, shard), b"mine");
         // What makes the others a model was not taken away before.
         assert!(server.keys(&name).contains(&"out/weigh-manifest.json".to_owned()));
@@ -94,7 +94,7 @@ fn of_two_runs_that_may_overwrite_one_finishes() {
         }
         one.finish().unwrap();
         let error = two.finish().unwrap_err();
-        let told = "another run has finished an output here meanwhile";
+        let told = "another run finished an output here in the meantime";
         assert!(error.to_string().contains(told), "{error}");
         two.discard();
         let keys = server.keys(&name);

@@ -237,12 +237,12 @@ fn an_interrupted_run_leaves_no_model_and_is_resumed() {
             // Without leave to resume it is refused; other work is refused as well.
             let error = convert(&model, &target()).unwrap_err();
             assert!(
-                error.to_string().contains("not finished here")
+                error.to_string().contains("did not finish here")
                     && error.remedies().contains(&Remedy::Resume),
                 "{error:?}"
             );
             let error = target().resume(true).begin(&|| "other".into()).unwrap_err();
-            assert!(error.to_string().contains("it did other work"), "{error:?}");
+            assert!(error.to_string().contains("an earlier run of another command"), "{error:?}");
             let second = target().resume(true);
             let watched = breaking(&second, 100, true);
             convert(&model, &watched).unwrap();
@@ -313,7 +313,7 @@ fn of_two_runs_one_finishes() {
         one.finish().unwrap();
         let error = two.finish().unwrap_err();
         assert!(
-            error.to_string().contains("another run has finished an output here meanwhile"),
+            error.to_string().contains("another run finished an output here in the meantime"),
             "{error}"
         );
         two.abort();
