@@ -52,6 +52,8 @@ fn say_unmatched(args: &Show, model: &Model) {
     let mut unmatched = Unmatched::new(weights.iter().map(Weight::name));
     args.open.check(&[model], &mut unmatched);
     terminal::notes(None, &unmatched.notes());
+    let hazards = model.hazards().iter().map(|hazard| escaped(&hazard.message).into_owned());
+    terminal::notes(None, &hazards.collect::<Vec<_>>());
 }
 
 fn written(window: &Window, output: &Path) -> Result<(), Error> {

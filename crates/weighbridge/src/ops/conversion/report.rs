@@ -68,7 +68,7 @@ impl ConvertReport {
         };
         let all = all.saturating_sub(skipped.len());
         let taken = plan.jobs().count() + plan.ties.len();
-        model.notes().iter().for_each(|note| self.note(note));
+        model.notes_and_hazards().for_each(|note| self.note(note));
         if taken < all {
             let what = if is_stored { "stored tensors" } else { "weights" };
             let chosen =
