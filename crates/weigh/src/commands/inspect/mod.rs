@@ -209,13 +209,15 @@ fn look(
 
 /// Reports a model that cannot be read.
 fn failed(
-    _args: &Inspect,
+    args: &Inspect,
     path: &Path,
     error: &Error,
     tally: &mut Tally,
     show: &mut impl FnMut(Looked<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
-    terminal::report(error);
+    if args.json.layout().is_none() {
+        terminal::report(error);
+    }
     tally.unreadable += 1;
     show(Looked::Failed(path, error))
 }

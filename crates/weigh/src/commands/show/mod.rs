@@ -24,7 +24,6 @@ pub(crate) use args::Show;
 
 pub(super) fn run(args: &Show) -> Outcome {
     let failed = |error: &Error| {
-        terminal::report(error);
         after_failure(error, Some(&args.model), args.json.layout(), Outcome::Failed)
     };
     let shown = opened(args).and_then(|window| match (&args.output, args.json.layout()) {
