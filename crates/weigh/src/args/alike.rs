@@ -37,7 +37,7 @@ const FLAGS_ALONE: [(&str, &[&str], &str); 11] = [
     ),
     ("quantize", &["cast", "dtype"], "hidden in the help: the type says it"),
     ("quantize", &["max-output", "skip-unreadable", "to-layout"], "nothing grows, all is read"),
-    ("show", &["output"], "`weight.numpy().tofile(..)` writes the same bytes"),
+    ("show", &["output", "raw"], "`weight.numpy().tofile(..)` writes the same bytes"),
     ("stats", &["limit"], "about printing"),
     ("verify", &["max-shard-size"], "files are found, and not made"),
 ];
