@@ -60,7 +60,12 @@ fn file_of(verb: &str) -> String {
 }
 
 fn check_one(verb: &str, report: &Json) -> Result<(), String> {
-    let file = if report.get("error").is_some() { "error.json" } else { &file_of(verb) };
+    let is_scan = verb == "inspect" && report.get("summary").is_some();
+    let file = match report.get("error") {
+        Some(_) => "error.json",
+        None if is_scan => "scan.json",
+        None => &file_of(verb),
+    };
     let Some(schema) = schemas().get(file) else {
         return Err(format!("there is no docs/schema/{file}"));
     };

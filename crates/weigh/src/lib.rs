@@ -48,10 +48,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             if let Some((error, line)) = args::positional_output(&args, &command, &error) {
                 return commands::misused(error, Some(&line), json);
             }
-            // If the stream is closed, there is nowhere left to report to.
-            let _ = error.print();
-            if let Some(layout) = json.filter(|_| error.use_stderr()) {
-                commands::not_understood(&error.render().to_string(), layout);
+            match json.filter(|_| error.use_stderr()) {
+                Some(layout) => commands::not_understood(&error.render().to_string(), layout),
+                // If the stream is closed, there is nowhere left to report to.
+                None => drop(error.print()),
             }
             u8::try_from(error.exit_code()).unwrap_or(2)
         }

@@ -112,6 +112,33 @@ pub trait Container: FormatRules {
 
     /// Reads the header.
     fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog>;
+
+    /// Returns the code that loading a file would run and only an attack needs. `None` if the file
+    /// is not a program of this format. The file's name does not matter.
+    fn audit(&self, _input: &Input, _opening: &Opening<'_>) -> Result<Option<Vec<Finding>>> {
+        Ok(None)
+    }
+}
+
+/// A file that is a program, and the dangerous code in it.
+pub struct Audited {
+    /// The findings; empty if nothing is dangerous.
+    pub dangers: Vec<Finding>,
+    /// Whether the file's extension is one of its format.
+    pub is_named_so: bool,
+}
+
+/// Returns what loading a file would run, if it is a program under any name.
+pub fn audit(input: &Input, budget: &Budget) -> Result<Option<Audited>> {
+    let opening = Opening { budget, stem: "", root: None, strict_pickle: false };
+    for container in CONTAINERS {
+        if let Some(dangers) = container.audit(input, &opening)? {
+            let probe = Probe { head: &[], input };
+            let is_named_so = probe.is_named_as(container.conventions());
+            return Ok(Some(Audited { dangers, is_named_so }));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the parts of a container that a source needs.

@@ -24,10 +24,11 @@ const VERBS_ALONE: [(&str, &str); 3] = [
 const OTHERWISE: [(&str, &str); 2] = [("kv", "metadata"), ("pre", "pre_tokenizer")];
 
 /// Flags that no argument of a verb stands for (`*`: of any), with the reason.
-const FLAGS_ALONE: [(&str, &[&str], &str); 10] = [
+const FLAGS_ALONE: [(&str, &[&str], &str); 11] = [
     ("*", &["color", "help", "json", "json-lines", "quiet", "verbose"], "about printing"),
     ("diff", &["limit", "sort"], "about printing"),
     ("inspect", &["key", "metadata", "sort", "tree"], "a report has all of it"),
+    ("inspect", &["recursive"], "a loop over `pathlib.Path.rglob` chooses what is inspected"),
     ("open", &["no-mmap"], "the default"),
     (
         "dequantize",
@@ -36,7 +37,7 @@ const FLAGS_ALONE: [(&str, &[&str], &str); 10] = [
     ),
     ("quantize", &["cast", "dtype"], "hidden in the help: the type says it"),
     ("quantize", &["max-output", "skip-unreadable", "to-layout"], "nothing grows, all is read"),
-    ("show", &["output"], "`weight.numpy().tofile(..)` writes the same bytes"),
+    ("show", &["output", "raw"], "`weight.numpy().tofile(..)` writes the same bytes"),
     ("stats", &["limit"], "about printing"),
     ("verify", &["max-shard-size"], "files are found, and not made"),
 ];

@@ -9,7 +9,7 @@ use crate::render::json::Layout;
 pub(crate) struct Json {
     /// Print the full report as JSON
     ///
-    /// Errors are objects too. Several models are an array.
+    /// Errors are objects too, and not printed as text. Several models are an array.
     #[arg(long)]
     json: bool,
 

@@ -50,6 +50,7 @@ pub(crate) enum Command {
     /// Convert a model to another format or dtype
     ///
     /// Quantized weights are decoded, unless `--dtype keep` copies all tensors as they are stored.
+    /// GGUF to GGUF keeps the stored types, unless `--dtype` or `--cast` is given.
     /// The output's extension selects the format.
     Convert(Box<convert::Convert>),
     /// Dequantize a model and copy its other files
@@ -116,7 +117,6 @@ enum Outcome {
 /// Runs a command and returns its exit code.
 pub(crate) fn run(command: Command) -> u8 {
     if let Err(error) = weighbridge::internals::simd::asked() {
-        terminal::report(&error);
         after_failure(&error, None, command.json(), Outcome::Failed);
         return FAILED;
     }
@@ -146,7 +146,7 @@ pub(crate) fn run(command: Command) -> u8 {
     }
 }
 
-/// The outcome after an error. With `--json` the error is also printed as JSON; `path` is the
+/// Reports an error once: as JSON on standard output, or as text on standard error. `path` is the
 /// model on the command line.
 fn after_failure(
     error: &weighbridge::Error,
@@ -154,22 +154,23 @@ fn after_failure(
     json: Option<Layout>,
     outcome: Outcome,
 ) -> Outcome {
-    let Some(layout) = json else { return outcome };
+    let Some(layout) = json else {
+        terminal::report(error);
+        return outcome;
+    };
     let failure = Failure::new(path, error);
     after_write(terminal::print(|out| failure.write(out, layout)), outcome)
 }
 
 /// Reports a misused command line with the corrected one, and returns the exit code.
 pub(crate) fn misused(error: weighbridge::Error, line: Option<&str>, json: Option<Layout>) -> u8 {
-    terminal::report(&error);
-    let error = match line {
-        Some(line) => {
-            terminal::command(line);
-            error.hint(line)
-        }
-        None => error,
+    match (line, json) {
+        (Some(line), Some(_)) => after_failure(&error.hint(line), None, json, Outcome::Failed),
+        _ => after_failure(&error, None, json, Outcome::Failed),
     };
-    after_failure(&error, None, json, Outcome::Failed);
+    if let Some(line) = line.filter(|_| json.is_none()) {
+        terminal::command(line);
+    }
     FAILED
 }
 
@@ -177,7 +178,13 @@ pub(crate) fn misused(error: weighbridge::Error, line: Option<&str>, json: Optio
 pub(crate) fn not_understood(text: &str, layout: Layout) {
     let reason = text.split("\n\n").next().unwrap_or(text);
     let reason = reason.strip_prefix("error: ").unwrap_or(reason).trim_end();
-    after_failure(&weighbridge::Error::usage(reason), None, Some(layout), Outcome::Failed);
+    let error = weighbridge::Error::usage(reason);
+    // What the text says below its reason: a suggestion, and how the command is used.
+    let usage = text.lines().find(|line| line.starts_with("Usage: "));
+    let tip = text.lines().find_map(|line| line.trim_start().strip_prefix("tip: "));
+    let hints: Vec<&str> = tip.into_iter().chain(usage).collect();
+    let error = if hints.is_empty() { error } else { error.hint(hints.join("; ")) };
+    after_failure(&error, None, Some(layout), Outcome::Failed);
 }
 
 /// The outcome after writing to standard output. A closed pipe is not an error; a full disk is.

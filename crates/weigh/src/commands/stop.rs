@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use weighbridge::Error;
-
 use super::Outcome;
 use crate::{sys, terminal};
 
@@ -46,9 +44,8 @@ impl Stop {
         self.begun.store(true, Ordering::Relaxed);
     }
 
-    /// Reports an error, which may be an interruption.
-    pub(super) fn failed(&self, error: &Error) -> Outcome {
-        terminal::report(error);
+    /// The outcome of an error, which may be an interruption.
+    pub(super) fn outcome(&self) -> Outcome {
         if self.asked.load(Ordering::Acquire) {
             Outcome::Interrupted(self.code.load(Ordering::Relaxed))
         } else {

@@ -30,6 +30,7 @@ macro_rules! names {
 
 mod archive;
 mod array;
+mod audit;
 mod branch;
 mod draft;
 mod expand;
@@ -72,6 +73,8 @@ impl Container for Pth {
         }
         match head {
             [0x80, 2..=5, ..] if probe.is_named_as(&files::FILES) => Recognition::Likely,
+            // What its name hides is shown.
+            _ if audit::is_attack(head) => Recognition::Certain,
             _ => Recognition::No,
         }
     }
@@ -82,8 +85,22 @@ impl Container for Pth {
         if catalog.detail.as_deref() != Some(archive::SCRIPT) {
             catalog.would_run.get_or_insert_default();
         }
+        catalog.notes.extend(false_extension(input));
         Ok(catalog)
     }
+
+    fn audit(&self, input: &Input, opening: &Opening<'_>) -> Result<Option<Vec<Finding>>> {
+        audit::audit(input, opening)
+    }
+}
+
+/// A note on a file whose extension says that it is of another format.
+fn false_extension(input: &Input) -> Option<String> {
+    let extension = input.name().extension()?.to_str()?;
+    let (other, _) = super::by_extension(extension)?;
+    let label = other.conventions().label;
+    (other.name() != files::FILES.name)
+        .then(|| format!("this is a pickle (PyTorch), although its extension says {label}"))
 }
 
 impl FormatRules for Pth {

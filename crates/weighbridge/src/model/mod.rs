@@ -78,6 +78,7 @@ struct Files {
     folder: Arc<dyn Folder>,
     sources: Vec<Source>,
     findings: Vec<Finding>,
+    hazards: Vec<Finding>,
     notes: Vec<String>,
     configs: Vec<Config>,
     twins: Vec<Twin>,
@@ -157,13 +158,14 @@ impl Model {
         findings.extend(ledger.findings.iter().cloned());
         notes.extend(ledger.notes.iter().cloned());
         add_unreadable(&sources, &mut findings);
-        let Located { path, folder, configs, pipeline, .. } = located;
+        let Located { path, folder, configs, pipeline, hazards, .. } = located;
         let unlike_twins = OnceLock::new();
         let files = Arc::new(Files {
             path,
             folder,
             sources,
             findings,
+            hazards,
             notes,
             configs,
             twins,
@@ -231,6 +233,21 @@ impl Model {
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.0.files.findings
+    }
+
+    /// Dangerous files in its directory that are not part of it, such as a malicious pickle next to
+    /// safetensors. Operations ignore these files, and warn about them.
+    ///
+    /// Only local directories are searched, and their immediate subdirectories.
+    #[must_use]
+    pub fn hazards(&self) -> &[Finding] {
+        &self.0.files.hazards
+    }
+
+    /// The notes and hazards, for reports that list no problems.
+    pub(crate) fn notes_and_hazards(&self) -> impl Iterator<Item = &str> {
+        let hazards = self.hazards().iter().map(|finding| &*finding.message);
+        hazards.chain(self.notes().iter().map(String::as_str))
     }
 
     /// What is wrong with its files and their places, whatever schemes make of their contents.

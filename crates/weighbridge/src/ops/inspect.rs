@@ -155,7 +155,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         file_bytes: sources.iter().map(Source::file_bytes).fold(0, u64::saturating_add),
         weights: weights.len() as u64,
         dropped: model.dropped().map(Dropped::of).collect(),
-        problems: model.findings().to_vec(),
+        problems: model.findings().iter().chain(model.hazards()).cloned().collect(),
         notes: identity::purpose(model).into_iter().chain(model.notes().to_vec()).collect(),
         would_run: would_run(sources),
         metadata: metadata_of(model, options)?,
@@ -182,7 +182,8 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
 
 /// An error if the report would take more memory than the model's limits leave.
 fn check_cost(model: &Model, weights: &[Weight], tensors: bool) -> Result<()> {
-    let problems = model.findings().iter().map(Finding::cost).fold(0, u64::saturating_add);
+    let problems = model.findings().iter().chain(model.hazards());
+    let problems = problems.map(Finding::cost).fold(0, u64::saturating_add);
     let listed = weights.iter().filter(|_| tensors).map(|weight| {
         let part = |(_, source, info): (_, &Source, &TensorInfo)| {
             let text = info.name.len() + source.input().name().as_os_str().len();

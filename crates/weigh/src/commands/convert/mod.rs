@@ -89,7 +89,7 @@ pub(super) fn run(args: &Convert, verb: Verb<'_>) -> Outcome {
                 after_write(shown, Outcome::Found)
             }
         }
-        Err(error) => failed(args, &error, stop.failed(&error)),
+        Err(error) => failed(args, &error, stop.outcome()),
     }
 }
 

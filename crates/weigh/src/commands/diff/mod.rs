@@ -28,7 +28,7 @@ pub(super) fn run(args: &Diff) -> Outcome {
     match diff(args, &stop) {
         Ok(report) => after_write(show(args, &report), outcome(&report)),
         Err((error, path)) => {
-            after_failure(&error, path, args.report.json.layout(), stop.failed(&error))
+            after_failure(&error, path, args.report.json.layout(), stop.outcome())
         }
     }
 }

@@ -95,7 +95,10 @@ fn each_model(
             show(match model.and_then(|model| hash(args, &model, &options)) {
                 Ok(report) => Object::Report(Box::new(report)),
                 Err(error) => {
-                    *outcome = (*outcome).max(stop.failed(&error));
+                    if args.json.layout().is_none() {
+                        terminal::report(&error);
+                    }
+                    *outcome = (*outcome).max(stop.outcome());
                     Object::Failure(Failure::new(Some(&path), &error))
                 }
             })?;

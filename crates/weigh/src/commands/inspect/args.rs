@@ -7,7 +7,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use crate::args::{Json, MODEL, Open, Select, model_help};
 
 /// Options that conflict with `--key`.
-const ALONE: [&str; 9] = [
+const ALONE: [&str; 10] = [
     "tensors",
     "sort",
     "tree",
@@ -16,6 +16,7 @@ const ALONE: [&str; 9] = [
     "json",
     "json_lines",
     "quiet",
+    "recursive",
     "verbose",
 ];
 
@@ -37,6 +38,14 @@ pub(crate) enum Sort {
 pub(crate) struct Inspect {
     #[arg(required = true, value_name = "MODEL", help = MODEL, long_help = model_help())]
     pub(crate) models: Vec<PathBuf>,
+
+    /// Scan directories for models and dangerous files
+    ///
+    /// Inspects every model and weight file below each directory, by content. Continues after files
+    /// that it cannot read, and ends with a summary. The exit code is 1 if anything has a problem,
+    /// else 2 if something could not be read. Links to directories and `.git` are skipped.
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
 
     /// List every weight
     #[arg(short, long)]

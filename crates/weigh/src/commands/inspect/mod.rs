@@ -9,7 +9,7 @@ use weighbridge::{Error, Model, Weight, ops};
 
 use super::{Outcome, after_write, near, stdin};
 use crate::args::Unmatched;
-use crate::render::json::{Layout, Versioned, json};
+use crate::render::json::{Layout, Versioned, json, report};
 use crate::render::{Failure, Page, TITLE};
 use crate::terminal::{self, Stdout};
 
@@ -17,47 +17,53 @@ mod args;
 mod key;
 mod metadata;
 mod problems;
+mod recursive;
 mod sort;
 mod summary;
+mod tally;
 mod tensors;
 mod tree;
 
 pub(crate) use args::Inspect;
+use recursive::Found;
+use tally::Tally;
 
 pub(super) fn run(args: &Inspect) -> Outcome {
     if let Some(key) = &args.key {
         return key::run(args, key);
     }
-    let mut outcome = Outcome::Done;
+    let mut tally = Tally::default();
     let written = terminal::print(|out| match args.json.layout() {
-        Some(layout) => as_json(args, layout, out, &mut outcome),
-        None => as_text(args, out, &mut outcome),
+        Some(layout) => as_json(args, layout, out, &mut tally),
+        None => as_text(args, out, &mut tally),
     });
-    after_write(written, outcome)
+    after_write(written, tally.outcome(args.recursive))
 }
 
-fn as_text(args: &Inspect, out: &mut Stdout, outcome: &mut Outcome) -> io::Result<()> {
+fn as_text(args: &Inspect, out: &mut Stdout, tally: &mut Tally) -> io::Result<()> {
     let page = Page::on_terminal(args.verbose);
     let options = options(args, false);
     let mut first = true;
-    each_model(args, &options, outcome, |looked| {
+    each_model(args, &options, tally, |looked| {
         let Looked::At(model, seen) = looked else { return Ok(()) };
         if !std::mem::take(&mut first) && !args.quiet {
             writeln!(out)?;
         }
         write(out, &page, args, model, &seen)?;
         out.flush()
-    })
+    })?;
+    if !args.recursive {
+        return Ok(());
+    }
+    if !first && !args.quiet {
+        writeln!(out)?;
+    }
+    writeln!(out, "{tally}")
 }
 
-fn as_json(
-    args: &Inspect,
-    layout: Layout,
-    out: &mut Stdout,
-    outcome: &mut Outcome,
-) -> io::Result<()> {
+fn as_json(args: &Inspect, layout: Layout, out: &mut Stdout, tally: &mut Tally) -> io::Result<()> {
     let mut all = Vec::new();
-    each_model(args, &options(args, args.full_metadata), outcome, |looked| {
+    each_model(args, &options(args, args.full_metadata), tally, |looked| {
         let object = Versioned::new(Object::from(looked));
         match layout {
             Layout::Indented => all.push(object),
@@ -69,9 +75,27 @@ fn as_json(
         Ok(())
     })?;
     match (&all[..], layout) {
+        (_, Layout::Lines) if args.recursive => report(out, layout, Scan::summary(tally)),
         (_, Layout::Lines) => Ok(()),
+        (results, _) if args.recursive => {
+            report(out, layout, Scan { results: Some(results), summary: tally })
+        }
         ([only], _) if args.models.len() == 1 => json(out, layout, only),
         (several, _) => json(out, layout, several),
+    }
+}
+
+/// The results of `--recursive`, or only their summary.
+#[derive(serde::Serialize)]
+struct Scan<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    results: Option<&'a [Versioned<Object>]>,
+    summary: &'a Tally,
+}
+
+impl<'a> Scan<'a> {
+    fn summary(summary: &'a Tally) -> Self {
+        Self { results: None, summary }
     }
 }
 
@@ -133,40 +157,69 @@ fn options(args: &Inspect, full_metadata: bool) -> InspectOptions {
 fn each_model(
     args: &Inspect,
     options: &InspectOptions,
-    outcome: &mut Outcome,
+    tally: &mut Tally,
     mut show: impl FnMut(Looked<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let opener = args.open.options();
     for name in &args.models {
-        let models = match stdin::or_all_named(&opener, name) {
-            Ok(models) => models,
-            Err(error) => {
-                terminal::report(&error);
-                *outcome = Outcome::Failed;
-                show(Looked::Failed(name, &error))?;
-                continue;
+        if args.recursive && name.is_dir() {
+            let mut found = |found: Found<'_>| match found {
+                Found::Model(model) => look(args, options, model, tally, &mut show),
+                Found::Unreadable(path, error) => failed(args, path, error, tally, &mut show),
+            };
+            tally.files += recursive::walk(&opener, name, &mut found)?;
+            continue;
+        }
+        match stdin::or_all_named(&opener, name) {
+            Ok(models) => {
+                for model in &models {
+                    tally.files += model.sources().len() as u64;
+                    look(args, options, model, tally, &mut show)?;
+                }
             }
-        };
-        for model in &models {
-            match ops::inspect(model, options) {
-                Ok(mut report) => {
-                    let unmatched = unmatched(args, model);
-                    if args.json.layout().is_some() {
-                        report.notes.extend(unmatched);
-                    }
-                    let found = !report.problems.is_empty();
-                    *outcome = (*outcome).max(if found { Outcome::Found } else { Outcome::Done });
-                    show(Looked::At(model, Box::new(Seen::new(args, report))))?;
-                }
-                Err(error) => {
-                    terminal::report(&error);
-                    *outcome = Outcome::Failed;
-                    show(Looked::Failed(model.path(), &error))?;
-                }
+            Err(error) => {
+                tally.files += 1;
+                failed(args, name, &error, tally, &mut show)?;
             }
         }
     }
     Ok(())
+}
+
+/// Inspects one model.
+fn look(
+    args: &Inspect,
+    options: &InspectOptions,
+    model: &Model,
+    tally: &mut Tally,
+    show: &mut impl FnMut(Looked<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    match ops::inspect(model, options) {
+        Ok(mut report) => {
+            let unmatched = unmatched(args, model);
+            if args.json.layout().is_some() {
+                report.notes.extend(unmatched);
+            }
+            tally.add(&report);
+            show(Looked::At(model, Box::new(Seen::new(args, report))))
+        }
+        Err(error) => failed(args, model.path(), &error, tally, show),
+    }
+}
+
+/// Reports a model that cannot be read.
+fn failed(
+    args: &Inspect,
+    path: &Path,
+    error: &Error,
+    tally: &mut Tally,
+    show: &mut impl FnMut(Looked<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    if args.json.layout().is_none() {
+        terminal::report(error);
+    }
+    tally.unreadable += 1;
+    show(Looked::Failed(path, error))
 }
 
 /// Prints notes on rules that match nothing in a model, and returns them.
@@ -178,7 +231,7 @@ fn unmatched(args: &Inspect, model: &Model) -> Vec<String> {
     let notes = unmatched.notes();
     if !args.quiet {
         // With several models, a note names its model.
-        let place = (args.models.len() > 1).then(|| model.path());
+        let place = (args.recursive || args.models.len() > 1).then(|| model.path());
         terminal::notes(place, &notes);
     }
     notes

@@ -37,11 +37,18 @@ pub(crate) struct Show {
     #[arg(long, conflicts_with = "output")]
     pub(super) stats: bool,
 
-    /// Write the values to a new file; `-` for stdout
+    /// Write to a new .safetensors, .gguf or .npy file
     ///
-    /// Values are little-endian, in row order. An existing file is never overwritten.
+    /// The extension selects the format. With --raw, any name is allowed, and `-` is stdout. An
+    /// existing file is never overwritten.
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["json", "json_lines"])]
     pub(super) output: Option<PathBuf>,
+
+    /// Write only the values, without a header
+    ///
+    /// Values are little-endian, in row order.
+    #[arg(long, requires = "output")]
+    pub(super) raw: bool,
 
     #[command(flatten)]
     pub(crate) json: Json,

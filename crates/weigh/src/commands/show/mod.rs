@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::{Serialize, Serializer};
-use weighbridge::internals::text::escaped;
+use weighbridge::internals::text::{escaped, listed};
 use weighbridge::ops::{Figures, Numbers, Window, Work};
 use weighbridge::output::{LocalFile, Stream};
 use weighbridge::{Error, Model, Weight};
@@ -24,11 +24,10 @@ pub(crate) use args::Show;
 
 pub(super) fn run(args: &Show) -> Outcome {
     let failed = |error: &Error| {
-        terminal::report(error);
         after_failure(error, Some(&args.model), args.json.layout(), Outcome::Failed)
     };
     let shown = opened(args).and_then(|window| match (&args.output, args.json.layout()) {
-        (Some(output), _) => written(&window, output).map(|()| None),
+        (Some(output), _) => written(&window, output, args.raw).map(|()| None),
         (None, Some(layout)) => Ok(Some(as_json(&window, args.stats, layout)?)),
         (None, None) => Ok(Some(as_text(&window, args.stats)?)),
     });
@@ -52,9 +51,27 @@ fn say_unmatched(args: &Show, model: &Model) {
     let mut unmatched = Unmatched::new(weights.iter().map(Weight::name));
     args.open.check(&[model], &mut unmatched);
     terminal::notes(None, &unmatched.notes());
+    let hazards = model.hazards().iter().map(|hazard| escaped(&hazard.message).into_owned());
+    terminal::notes(None, &hazards.collect::<Vec<_>>());
 }
 
-fn written(window: &Window, output: &Path) -> Result<(), Error> {
+/// The format that the extension of an output names; `None` for raw values.
+fn format_of(output: &Path, raw: bool) -> Result<Option<&'static str>, Error> {
+    if raw {
+        return Ok(None);
+    }
+    let extension = output.extension().unwrap_or_default();
+    let format = Window::formats().find(|format| extension.eq_ignore_ascii_case(format));
+    format.map(Some).ok_or_else(|| {
+        let known: Vec<String> = Window::formats().map(|format| format!(".{format}")).collect();
+        Error::usage(format!("the output's extension is not {}", listed(&known, "or")))
+            .in_file(output)
+            .hint("use one of these extensions, or write values without a header with `--raw`")
+    })
+}
+
+fn written(window: &Window, output: &Path, raw: bool) -> Result<(), Error> {
+    let format = format_of(output, raw)?;
     if stdin::is_meant(output) {
         standard_output::check("a weight")?;
         return window.write_to(&Stream::new(io::stdout()));
@@ -64,13 +81,18 @@ fn written(window: &Window, output: &Path) -> Result<(), Error> {
             .in_file(output)
             .hint("choose another output name; existing files are never overwritten"));
     }
-    window.write_to(&LocalFile::new(output, false))?;
+    let file = LocalFile::new(output, false);
+    match format {
+        Some(format) => window.write_as(format, &file)?,
+        None => window.write_to(&file)?,
+    }
     let bytes = output.metadata().map_or(0, |about| about.len());
     let (shape, dtype) = (window.shape(), window.dtype());
     terminal::note(&format!(
-        "{}: {}, {shape:?} {dtype}, little-endian, row-major",
+        "{}: {}, {shape:?} {dtype}{}",
         escaped(&output.to_string_lossy()),
-        plural(bytes, "byte")
+        plural(bytes, "byte"),
+        if raw { ", little-endian, row-major, without a header" } else { "" }
     ));
     Ok(())
 }

@@ -21,7 +21,7 @@ pub(super) fn run(args: &Stats) -> Outcome {
         Ok(report) => after_write(show(args, &report), outcome(&report)),
         Err(error) => {
             let layout = args.report.json.layout();
-            after_failure(&error, Some(&args.model), layout, stop.failed(&error))
+            after_failure(&error, Some(&args.model), layout, stop.outcome())
         }
     }
 }

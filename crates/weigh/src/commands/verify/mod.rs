@@ -26,7 +26,7 @@ pub(super) fn run(args: &Verify) -> Outcome {
         }
         Err(error) => {
             let json = args.output_args.report.json.layout();
-            after_failure(&error, Some(&args.output), json, stop.failed(&error))
+            after_failure(&error, Some(&args.output), json, stop.outcome())
         }
     }
 }

@@ -7,6 +7,7 @@ use reqwest::Url;
 use super::address::HubAddress;
 use super::environment::Environment;
 use crate::web::client::Auth;
+use crate::web::fault::shown;
 
 /// A repository of the Hub, and who asks for it.
 pub(crate) struct Repository {
@@ -25,8 +26,9 @@ impl Repository {
 
     /// Its page, where people accept terms.
     pub(super) fn page(&self) -> String {
-        let endpoint = self.endpoint.as_str().trim_end_matches('/');
-        format!("{endpoint}/{}", self.address.shown_id())
+        // The variable may hold a password or a signature.
+        let endpoint = shown(&self.endpoint);
+        format!("{}/{}", endpoint.trim_end_matches('/'), self.address.shown_id())
     }
 
     /// Which commit a revision is.
@@ -68,6 +70,15 @@ impl Repository {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_tells_no_secret_of_the_endpoint() {
+        let secret = "https://user:pass@m.com/hf/?key=secret#part";
+        let lookup = |name: &str| (name == "HF_ENDPOINT").then(|| secret.into());
+        let environment = Environment::from_lookup(&lookup).unwrap();
+        let address = HubAddress::parse("hf://o/n", environment.endpoint()).unwrap().unwrap();
+        assert_eq!(Repository::new(&address, &environment).page(), "https://m.com/hf/o/n");
+    }
 
     #[test]
     fn addresses() {

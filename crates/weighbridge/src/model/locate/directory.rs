@@ -6,7 +6,8 @@ use super::index::Index;
 use super::listing::{Entry, Listing, extension, stem_of};
 use super::search::Search;
 use super::sets::{self, Set};
-use super::{Located, configs, keep_a_model, not_a_model, not_found, pipeline, shown, some_of};
+use super::{Located, configs, hazards, keep_a_model, not_a_model, not_found, pipeline};
+use super::{shown, some_of};
 use crate::ErrorKind;
 use crate::catalog::Finding;
 use crate::containers::conventions::any_fits;
@@ -21,11 +22,14 @@ const LARGE: u64 = 64 << 10;
 pub(super) fn locate(folder: &Path, search: &Search<'_>) -> Result<Vec<Located>> {
     let listing = Listing::read(folder, search)?;
     if listing.files().any(|entry| entry.name == pipeline::INDEX)
-        && let Some(components) = pipeline::locate(&listing)?
+        && let Some(mut components) = pipeline::locate(&listing)?
     {
+        hazards::look(&listing, &mut components);
         return Ok(components);
     }
-    listing.models()?.ok_or_else(|| not_found::no_weights(&listing))
+    let mut models = listing.models()?.ok_or_else(|| not_found::no_weights(&listing))?;
+    hazards::look(&listing, &mut models);
+    Ok(models)
 }
 
 /// A set's files by name.

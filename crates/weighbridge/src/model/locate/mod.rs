@@ -38,6 +38,7 @@ mod configs;
 mod crosscheck;
 mod directory;
 mod file;
+mod hazards;
 mod hub;
 mod index;
 mod listing;
@@ -77,6 +78,8 @@ pub(super) struct Located {
     /// The folder whose configs are read once it is known that a tensor could need them.
     pub(super) late_configs: Option<PathBuf>,
     pub(super) findings: Vec<Finding>,
+    /// Dangerous files beside its own. They concern whoever loads them, not its weights.
+    pub(super) hazards: Vec<Finding>,
     pub(super) notes: Vec<String>,
     /// Which file holds which tensor, where an index says so.
     pub(super) index: Option<Index>,
@@ -107,6 +110,7 @@ impl Located {
             configs: Vec::new(),
             late_configs: None,
             findings: Vec::new(),
+            hazards: Vec::new(),
             notes: Vec::new(),
             index: None,
             pipeline: None,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::options::ConvertOptions;
 use super::values::{Values, Verb};
 use super::{move_codes, quantize};
+use crate::containers::writing::Holds;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::pipeline::{OutputType, Target};
@@ -44,11 +45,19 @@ pub(super) fn decide(
             refused("tensors cannot be both kept as stored and cast")
                 .map_err(|error| error.remedy(Remedy::KeepOrCast))
         }
-        (Verb::Convert, None) if is_kept => Ok(Values::AsStored),
+        (Verb::Convert, None) if is_kept || (!is_cast && is_rewritten(model, target)) => {
+            Ok(Values::AsStored)
+        }
         (verb, None) => Ok(Values::Types {
             dtype: options.dtype,
             casts: options.casts.clone(),
             only_decoded: matches!(verb, Verb::Dequantize),
         }),
     }
+}
+
+/// Whether a model is written again in its own format, which holds its blocks and all of its
+/// metadata: changing a key is no reason to decode.
+fn is_rewritten(model: &Model, target: &Target) -> bool {
+    target.writer.holds() == Holds::Values && model.format() == target.writer.format()
 }

@@ -295,11 +295,17 @@ impl Conversion {
         Ok(conversion)
     }
 
-    /// Says what quantizing costs, as far as that is known.
+    /// Says what quantizing costs, as far as that is known, and what decoding does.
     fn report_cost(&mut self) {
-        if let Values::Quantize { how, .. } = &self.values {
-            let jobs: Vec<&Job> = self.parts.iter().flat_map(|part| part.plan.jobs()).collect();
-            self.report.quantized = Some(quantize::report(&how.name, &jobs));
+        let mut jobs = self.parts.iter().flat_map(|part| part.plan.jobs());
+        match &self.values {
+            Values::Quantize { how, .. } => {
+                let jobs: Vec<&Job> = jobs.collect();
+                self.report.quantized = Some(quantize::report(&how.name, &jobs));
+            }
+            // Whoever dequantizes knows it.
+            Values::Types { only_decoded: false, .. } => self.report.note_decoded(&mut jobs),
+            _ => {}
         }
     }
 

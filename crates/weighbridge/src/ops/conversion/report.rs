@@ -12,6 +12,7 @@ use crate::ops::Dropped;
 use crate::ops::reports::reports;
 use crate::output::FoundFile;
 use crate::pipeline::{Job, Plan, PlannedFile, Target, Tied};
+use crate::schemes::PLAIN;
 
 reports! {
     /// What was written, or would be. The field names are the JSON contract.
@@ -68,7 +69,7 @@ impl ConvertReport {
         };
         let all = all.saturating_sub(skipped.len());
         let taken = plan.jobs().count() + plan.ties.len();
-        model.notes().iter().for_each(|note| self.note(note));
+        model.notes_and_hazards().for_each(|note| self.note(note));
         if taken < all {
             let what = if is_stored { "stored tensors" } else { "weights" };
             let chosen =
@@ -99,6 +100,26 @@ impl ConvertReport {
     pub(super) fn note(&mut self, note: &str) {
         if !self.notes.iter().any(|known| known == note) {
             self.notes.push(note.to_owned());
+        }
+    }
+
+    /// Says that quantized weights are decoded, and what that does to their size.
+    pub(super) fn note_decoded<'j>(&mut self, jobs: &mut dyn Iterator<Item = &'j Job>) {
+        let is_decoded = |job: &&Job| {
+            let to_numbers = job.outputs.iter().all(|output| output.stored.element().is_some());
+            // What is computed is stored nowhere.
+            let is_stored = job.stored_bytes() > 0;
+            to_numbers && is_stored && job.weight().is_ok_and(|weight| weight.scheme() != PLAIN)
+        };
+        let (count, from, to) = jobs.filter(is_decoded).fold((0u64, 0u64, 0u64), |sum, job| {
+            let (from, to) = (job.stored_bytes(), job.bytes());
+            (sum.0 + 1, sum.1.saturating_add(from), sum.2.saturating_add(to))
+        });
+        if count > 0 {
+            let weights = if count == 1 { "weight is" } else { "weights are" };
+            self.note(&format!(
+                "{count} quantized {weights} decoded: {from} stored bytes become {to} bytes"
+            ));
         }
     }
 

@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::catalog::Finding;
 use crate::compare::Outside;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -379,12 +380,22 @@ impl<'m> Comparison<'m> {
             only_b: self.pairing.only_b.iter().map(|&index| name(1, index)).collect(),
             explained: self.pairing.explained.iter().map(explained).collect(),
             skipped: self.skipped,
-            notes: self.pairing.notes.clone(),
+            notes: hazards_of([a, b]).chain(self.pairing.notes.iter().cloned()).collect(),
             metadata: metadata::compare(a, b),
             summary,
             tensors: self.tensors,
         }
     }
+}
+
+/// The dangerous files in the directories of the models, each with its model.
+fn hazards_of(models: [&Model; 2]) -> impl Iterator<Item = String> {
+    let of = |model: &Model| {
+        let path = model.path().to_string_lossy().into_owned();
+        let note = |hazard: &Finding| format!("{path}: {}", hazard.message);
+        model.hazards().iter().map(note).collect::<Vec<_>>()
+    };
+    models.into_iter().flat_map(of)
 }
 
 /// Takes out weights that cannot be read; gives them with the reasons.

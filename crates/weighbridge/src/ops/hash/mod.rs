@@ -137,7 +137,7 @@ fn models(weights: &[Weight]) -> Vec<&Model> {
 
 /// What was decided, and what a hash does not tell.
 fn notes(model: &Model, weights: &[Weight], skipped: usize, options: &HashOptions) -> Vec<String> {
-    let mut notes = model.notes().to_vec();
+    let mut notes: Vec<String> = model.notes_and_hazards().map(str::to_owned).collect();
     let all = model.weights().len();
     if weights.len() + skipped < all {
         notes.push(format!("{} of {all} weights are selected and hashed", weights.len()));

@@ -10,6 +10,7 @@ use crate::model::{Select, Weight};
 mod numbers;
 mod read;
 mod slice;
+mod write;
 
 pub use numbers::Numbers;
 pub use slice::Slice;

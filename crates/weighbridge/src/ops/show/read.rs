@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use super::{Numbers, Window};
 use crate::error::{Error, Result};
-use crate::output::Destination;
 use crate::pipeline::steps_of;
 
 /// Elements that are read at once.
@@ -68,25 +67,6 @@ impl Window {
             }
         }
         self.check()
-    }
-
-    /// Writes all numbers as one file, as little-endian bytes, row by row.
-    pub fn write_to(&self, to: &dyn Destination) -> Result<()> {
-        let bytes = self.elements().saturating_mul(self.width());
-        let write = || {
-            to.begin(&|| format!("{} as {}", self.weight.name(), self.dtype))?;
-            to.reserve(bytes)?;
-            let file = to.create("numbers", bytes)?;
-            let mut at = 0;
-            self.read(&mut |bytes| {
-                file.write_at(at, bytes)?;
-                at += bytes.len() as u64;
-                Ok(())
-            })?;
-            file.finish()?;
-            to.finish()
-        };
-        write().inspect_err(|_| to.abort())
     }
 
     /// An error if what was read is not what was stored.

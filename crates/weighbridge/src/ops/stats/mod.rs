@@ -157,6 +157,6 @@ fn report(model: &Model, all: Vec<(Weight, Figures)>, skipped: Vec<Dropped>) -> 
         quantile_error: histogram::ERROR,
         tensors,
         skipped,
-        notes: model.notes().to_vec(),
+        notes: model.notes_and_hazards().map(str::to_owned).collect(),
     }
 }

@@ -1,0 +1,118 @@
+//! Pickles that nobody asked to open: recognised by content, and searched for attacks.
+//!
+//! Python loads a pickle whatever it is called, and runs it up to the first byte that makes no
+//! sense. So neither the extension nor a clean end is asked for.
+
+use crate::catalog::{Catalog, Finding};
+use crate::error::Result;
+use crate::input::Input;
+use crate::limits::{Budget, Limits};
+
+use super::super::zip::looks_like_zip;
+use super::super::{Opening, PROBE_BYTES, Probe, Recognition};
+use super::pickle::{Class, Extent, Program, extent, run};
+use super::report::Checkpoint;
+
+/// The kind of finding for a global that only an attack needs.
+const DANGEROUS: &str = "dangerous-global";
+
+/// What is read of a file that may be a pickle of protocol 0 or 1. These have no first bytes of
+/// their own, so any text could be one.
+const MOST_UNMARKED: u64 = 1 << 20;
+
+/// The dangerous globals of a file; `None` if it is not a pickle and holds none.
+pub(super) fn audit(input: &Input, opening: &Opening<'_>) -> Result<Option<Vec<Finding>>> {
+    let head = input.head(PROBE_BYTES)?;
+    let is_program = if looks_like_zip(&head) {
+        super::recognize_zip(&Probe { head: &head, input }) != Recognition::No
+    } else if is_marked(&head) {
+        // A length at the start of another format may look like the mark.
+        !matches!(extent(&head, 0), Extent::Broken(_)) || is_attack(&head)
+    } else if super::is_tar(&head) {
+        true
+    } else {
+        return unmarked(&head, input, opening);
+    };
+    if !is_program {
+        return Ok(None);
+    }
+    let catalog = super::open(input, opening)?;
+    Ok(Some(dangers(catalog)))
+}
+
+/// Whether the first bytes of a file are those of a pickle that only an attack needs.
+pub(super) fn is_attack(head: &[u8]) -> bool {
+    let Ok(program) = run(head, 0, &Budget::new(Limits::default())) else { return false };
+    if is_marked(head) {
+        program.heap.globals().iter().any(|global| global.class == Class::Dangerous)
+    } else {
+        calls_dangerous(&program)
+    }
+}
+
+/// Whether a file says that it is a pickle.
+fn is_marked(head: &[u8]) -> bool {
+    matches!(head, [0x80, 0..=5, ..])
+}
+
+/// A file of opcodes without a first one that marks it as a pickle.
+fn unmarked(head: &[u8], input: &Input, opening: &Opening<'_>) -> Result<Option<Vec<Finding>>> {
+    if matches!(extent(head, 0), Extent::Broken(_)) && !is_attack(head) {
+        return Ok(None);
+    }
+    let len = input.whole_len()?.min(MOST_UNMARKED);
+    let bytes = input.bytes(0, len, opening.budget, "the pickle")?;
+    let program = run(&bytes, 0, opening.budget)?;
+    if !calls_dangerous(&program) {
+        return Ok(None);
+    }
+    let mut file = Checkpoint::new(opening, Catalog::default());
+    file.report(&program.heap)?;
+    Ok(Some(dangers(file.finish())))
+}
+
+/// Whether a dangerous function is called. That it is named is not enough for a file that may be
+/// a list of words.
+fn calls_dangerous(program: &Program<'_>) -> bool {
+    let heap = &program.heap;
+    (0..u32::try_from(heap.len()).unwrap_or(u32::MAX)).any(|id| {
+        let object = heap.object(id);
+        object.is_some_and(|object| heap.class(object.class) == Some(Class::Dangerous))
+    })
+}
+
+fn dangers(catalog: Catalog) -> Vec<Finding> {
+    catalog.findings.into_iter().filter(|finding| finding.kind == DANGEROUS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attacks_need_no_mark_and_no_end() {
+        for attack in [
+            &b"cos\nsystem\n(S'id'\ntR."[..],
+            b"cos\nsystem\n(S'id'\ntRgarbage",
+            b"(S'id'\nios\nsystem\n.",
+            b"\x80\x02cos\nsystem\nq\x00X\x02\x00\x00\x00id\x85R.",
+            b"\x80\x01cos\nsystem\n(S'id'\ntR.",
+        ] {
+            assert!(is_attack(attack), "{}", attack.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn texts_are_not_attacks() {
+        for text in [
+            &b"cos\nsystem\nsin\ntan\n"[..],
+            b"code\neval\n",
+            b"import os\nos.system('id')\n",
+            b"{\"a\": \"cos\\nsystem\\n\"}",
+            b"",
+            b"\x80\x02}q\x00.",
+        ] {
+            assert!(!is_attack(text), "{}", text.escape_ascii());
+        }
+    }
+}
