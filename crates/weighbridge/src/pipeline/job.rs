@@ -104,6 +104,8 @@ pub struct Job {
     pub outputs: SmallVec<[OutputTensor; 1]>,
     /// How it is cut into tiles.
     pub cut: Cut,
+    /// Whether NaN and infinite values are accepted, in the source and in the output.
+    pub takes_non_finite: bool,
 }
 
 impl Origin {

@@ -99,6 +99,8 @@ pub(crate) struct How {
     allow_requantize: bool,
 
     /// Store NaN and infinite values as the reference does, instead of rejecting them
+    ///
+    /// Includes finite values that overflow in the type.
     #[arg(long, help_heading = "Quantizing")]
     allow_nonfinite: bool,
 }
