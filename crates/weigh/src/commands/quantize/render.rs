@@ -55,6 +55,9 @@ pub(in crate::commands) fn write_cost(
 
 /// The SNR of all encoded weights. A resumed run measures only the weights that it encodes itself.
 fn overall(report: &QuantizeReport) -> String {
+    if let Some(values @ 1..) = report.cost.map(|cost| cost.nonfinite) {
+        return format!(", {} values not finite", grouped(values));
+    }
     let Some(snr) = report.cost.and_then(|cost| cost.snr_db) else { return String::new() };
     let measured = report.weights.iter().filter(|weight| weight.cost.is_some()).count();
     let partial = match report.weights.len() {
