@@ -139,6 +139,14 @@ impl Job {
         self.origin.name_and_kind().0
     }
 
+    /// The names of the stored tensors that it is made of.
+    pub fn stored_names(&self) -> Vec<String> {
+        self.origin.ask(
+            |weight| weight.parts().map(|(_, _, info)| info.name.to_string()).collect(),
+            |_, info| vec![info.name.to_string()],
+        )
+    }
+
     /// Its dimensions in the source, outermost first.
     pub fn shape(&self) -> &[u64] {
         self.origin.ask(Weight::shape, |_, info| &info.shape)
