@@ -4,6 +4,7 @@ mod asked;
 mod choices;
 mod files;
 mod models;
+mod overflow;
 mod planning;
 mod reencoded;
 mod refused;

@@ -35,7 +35,7 @@ fn numbers_that_are_none_are_named_and_nothing_is_left() {
         values[40 * 256 + 3] = odd;
         let (model, how) = (file(&values, 256), QuantizeOptions::new("Q4_K").pure(true));
         let error = ops::quantize(&model, &options(&out), &how).unwrap_err();
-        assert!(error.to_string().contains("element 10243"), "{error}");
+        assert!(error.to_string().contains("element [40, 3] is"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let how = how.allow_non_finite(true);
         ops::quantize(&model, &options(&out), &how).unwrap();

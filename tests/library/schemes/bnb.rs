@@ -116,9 +116,10 @@ fn what_is_not_finite_is_refused() {
             assert!(error.contains(words), "{error}");
         }
     }
-    // A million is a number, but not in half precision.
+    // A million is a number, but not in half precision. That is found when the row is decoded, for
+    // all types in one place.
     assert!(encode("fp4", &with(-1e6)).is_ok());
-    assert!(encode("int8", &with(-1e6)).unwrap_err().contains("half precision"));
+    assert!(encode("int8", &with(-1e6)).is_ok());
 }
 
 fn cases() -> Vec<PathBuf> {

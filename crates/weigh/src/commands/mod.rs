@@ -129,7 +129,8 @@ pub(crate) fn run(command: Command) -> u8 {
             convert::run(&args.convert, Verb::Dequantize { follow_links: args.follow_links })
         }
         Command::Quantize(args) => {
-            convert::run(&args.convert, Verb::Quantize(&args.how.options(args.to_type.as_deref())))
+            let options = args.how.options(args.to_type.as_deref());
+            convert::run(&args.convert, Verb::Quantize(&options, &args.how))
         }
         Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),

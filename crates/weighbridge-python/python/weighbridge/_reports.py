@@ -317,9 +317,9 @@ class ConvertPlan(TypedDict):
 class ConvertCost(TypedDict):
     """Quantization error; null if it was not measured."""
 
-    #: Signal-to-noise ratio in decibels; null if there is no error.
+    #: Signal-to-noise ratio in decibels; null if there is no error or a value is not finite.
     snr_db: float | None
-    #: Norm of the error divided by the norm of the values.
+    #: Norm of the error divided by the norm of the values; null if a value is not finite.
     relative: float | None
     #: Largest absolute error.
     max_abs: float | None
@@ -329,6 +329,9 @@ class ConvertCost(TypedDict):
     clipped: int | None
     #: Number of nonzero values that became zero.
     flushed: int
+    #: Number of values that are NaN or infinite, in the source or after decoding. Only --allow-
+    #: nonfinite writes them.
+    nonfinite: int
 
 
 class ConvertQuantizedType(TypedDict):

@@ -38,6 +38,11 @@ pub trait Encoder: Send + Sync {
         false
     }
 
+    /// Whether it weights errors by the importance of columns.
+    fn uses_importance(&self) -> bool {
+        false
+    }
+
     /// Identifies the encoder among those with the same tensor names, types and shapes. Output that
     /// one encoder began must not be continued by another.
     fn identity(&self) -> Result<String> {

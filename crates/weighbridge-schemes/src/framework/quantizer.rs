@@ -31,6 +31,11 @@ pub trait Quantizer: Send + Sync {
         true
     }
 
+    /// Whether users can set the types of single weights.
+    fn takes_types(&self) -> bool {
+        false
+    }
+
     /// Decides about every weight, or returns why the model cannot be stored this way.
     fn choose(&self, request: &Request<'_>) -> Result<Chosen>;
 

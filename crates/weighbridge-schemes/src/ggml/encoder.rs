@@ -51,6 +51,10 @@ impl Encoder for BlockEncoder {
         self.coding.needs_importance
     }
 
+    fn uses_importance(&self) -> bool {
+        self.importance.is_some()
+    }
+
     fn identity(&self) -> Result<String> {
         let name = self.block.name;
         match &self.importance {

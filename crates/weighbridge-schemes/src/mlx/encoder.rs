@@ -116,11 +116,6 @@ impl MlxEncoder {
             };
         }
         run!(2 3 4 5 6 8);
-        if factors.iter().flatten().any(|factor| !factor.is_finite()) {
-            return Err(Error::unsupported(
-                "the value range of a group exceeds the range of its scale",
-            ));
-        }
         for (at, out) in outs.into_iter().enumerate() {
             let numbers = factors.iter().map(|factors| factors[at]);
             match self.dtype {

@@ -21,13 +21,15 @@ pub struct Cost {
     /// The sum of the squared errors.
     pub squared_errors: f64,
     /// The largest error.
-    pub largest: f32,
+    pub largest: f64,
     /// The largest error in steps between levels, where these are known.
     pub steps: Option<f32>,
     /// Numbers more than half a step beyond the outermost level, where levels are known.
     pub clipped: Option<u64>,
     /// Numbers that became zero and were not.
     pub flushed: u64,
+    /// Numbers that are NaN or infinite, before or after. The sums leave them out.
+    pub non_finite: u64,
 }
 
 impl Cost {
@@ -44,6 +46,7 @@ impl Cost {
         self.steps = self.steps.zip(other.steps).map(|(a, b)| a.max(b));
         self.clipped = self.clipped.zip(other.clipped).map(|(a, b)| a + b);
         self.flushed += other.flushed;
+        self.non_finite += other.non_finite;
     }
 
     /// That of some numbers and what they were decoded to.
@@ -52,7 +55,10 @@ impl Cost {
         let level = simd::level();
         let mut cost = Self::default();
         for (values, decoded) in values.chunks(PIECE).zip(decoded.chunks(PIECE)) {
-            cost.plus(&simd::run(level, Errors { values, decoded }));
+            let piece = simd::run(level, Errors { values, decoded });
+            // Rare enough to look at each number again.
+            let is_finite = (piece.squares + piece.squared_errors).is_finite();
+            cost.plus(&if is_finite { piece } else { with_non_finite(values, decoded) });
         }
         if !levels.is_empty() {
             let (steps, clipped) = simd::run(level, Steps { values, decoded, levels });
@@ -61,16 +67,37 @@ impl Cost {
         cost
     }
 
-    /// The signal-to-noise ratio in decibels; `None` if nothing was lost or there is no signal.
+    /// The signal-to-noise ratio in decibels; `None` if nothing was lost, if there is no signal, or
+    /// if numbers are not finite.
     pub fn snr_db(&self) -> Option<f64> {
-        let is_lossy = self.squared_errors > 0.0 && self.squares > 0.0;
+        let is_lossy = self.squared_errors > 0.0 && self.squares > 0.0 && self.non_finite == 0;
         is_lossy.then(|| 10.0 * (self.squares / self.squared_errors).log10())
     }
 
-    /// The norm of the errors over the norm of the numbers.
+    /// The norm of the errors over the norm of the numbers; `None` if there is no signal, or if
+    /// numbers are not finite.
     pub fn relative(&self) -> Option<f64> {
-        (self.squares > 0.0).then(|| (self.squared_errors / self.squares).sqrt())
+        (self.squares > 0.0 && self.non_finite == 0)
+            .then(|| (self.squared_errors / self.squares).sqrt())
     }
+}
+
+/// The sums of a piece that has numbers which are not finite, or so large that their difference is
+/// infinite in single precision.
+fn with_non_finite(values: &[f32], decoded: &[f32]) -> Cost {
+    let mut cost = Cost { elements: values.len() as u64, ..Cost::default() };
+    for (&value, &decoded) in values.iter().zip(decoded) {
+        if !(value.is_finite() && decoded.is_finite()) {
+            cost.non_finite += 1;
+            continue;
+        }
+        let error = f64::from(value) - f64::from(decoded);
+        cost.squares += f64::from(value) * f64::from(value);
+        cost.squared_errors += error * error;
+        cost.largest = cost.largest.max(error.abs());
+        cost.flushed += u64::from(decoded == 0.0 && value != 0.0);
+    }
+    cost
 }
 
 /// The sums of a piece.
@@ -101,7 +128,7 @@ impl Task for Errors<'_> {
             elements: self.values.len() as u64,
             squares: squares.iter().sum(),
             squared_errors: errors.iter().sum(),
-            largest: largest.into_iter().fold(0.0, f32::max),
+            largest: largest.into_iter().fold(0.0, f32::max).into(),
             flushed: flushed.iter().copied().map(u64::from).sum(),
             ..Cost::default()
         }
@@ -191,6 +218,21 @@ mod tests {
         assert!((cost.relative().unwrap() - (errors / squares).sqrt()).abs() < 1e-6);
         assert_eq!(of(&values, &[]).snr_db(), None);
         assert_eq!(of(&values, &[]).clipped, None);
+    }
+
+    /// A block whose scale overflowed is not lossless.
+    #[test]
+    fn numbers_that_are_not_finite_are_counted_and_left_out() {
+        let of = |values: &[f32], numbers: &[f32]| {
+            Cost::of(values, &Decoded { numbers: numbers.to_vec(), levels: Vec::new() })
+        };
+        let cost = of(&[1.0, 1e6, 2.0, f32::NAN], &[f32::NAN, f32::INFINITY, 1.5, 0.0]);
+        assert_eq!((cost.non_finite, cost.largest, cost.squared_errors), (3, 0.5, 0.25));
+        assert_eq!((cost.snr_db(), cost.relative()), (None, None));
+        let huge = of(&[3e38, 1.0], &[-3e38, 1.0]);
+        assert_eq!(huge.non_finite, 0);
+        assert!((huge.snr_db().unwrap() + 20.0 * 2f64.log10()).abs() < 1e-6, "{huge:?}");
+        assert!(huge.largest > 5.9e38 && huge.largest.is_finite());
     }
 
     #[test]

@@ -23,8 +23,6 @@ pub struct Encoding {
     pub tensors: Arc<[EncodedTensor]>,
     /// What it costs, if that is measured.
     pub cost: Option<Arc<OrderedSum<Cost>>>,
-    /// Whether numbers that are NaN or infinite are encoded, too.
-    pub takes_non_finite: bool,
 }
 
 impl Encoding {

@@ -104,6 +104,8 @@ pub struct Job {
     pub outputs: SmallVec<[OutputTensor; 1]>,
     /// How it is cut into tiles.
     pub cut: Cut,
+    /// Whether NaN and infinite values are accepted, in the source and in the output.
+    pub takes_non_finite: bool,
 }
 
 impl Origin {
@@ -135,6 +137,14 @@ impl Job {
     /// Its name in the source.
     pub fn source_name(&self) -> &str {
         self.origin.name_and_kind().0
+    }
+
+    /// The names of the stored tensors that it is made of.
+    pub fn stored_names(&self) -> Vec<String> {
+        self.origin.ask(
+            |weight| weight.parts().map(|(_, _, info)| info.name.to_string()).collect(),
+            |_, info| vec![info.name.to_string()],
+        )
     }
 
     /// Its dimensions in the source, outermost first.

@@ -12,6 +12,7 @@ mod cost;
 mod cut;
 mod encoding;
 mod files;
+mod finite;
 mod first_pass;
 mod job;
 mod jobs;

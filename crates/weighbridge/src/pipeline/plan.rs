@@ -64,8 +64,13 @@ pub enum Assigned {
 pub struct HowEncoded {
     /// Whether it is measured what that costs.
     pub is_measured: bool,
-    /// Whether numbers that are NaN or infinite are encoded, too.
+    /// Whether NaN and infinite values are accepted, in the source and in the output.
     pub takes_non_finite: bool,
+}
+
+impl HowEncoded {
+    /// For conversions, which count what overflows and write it.
+    pub const CONVERT: Self = Self { is_measured: false, takes_non_finite: true };
 }
 
 /// One file to be written.
@@ -270,13 +275,14 @@ fn job(
         (Origin::Weight(weight), Assigned::Numbers(dtype)) => weight_job(weight, name, *dtype)?,
         (Origin::Weight(weight), Assigned::AsStored) => kept_job(weight, name)?,
         (Origin::Weight(weight), Assigned::Encoded(encoder)) => {
-            encoded_job(weight, &name, encoder.clone(), options.encoding)?
+            encoded_job(weight, &name, encoder.clone(), options.encoding.is_measured)?
         }
         (Origin::Weight(weight), Assigned::Rearranged(packed)) => {
             refuse_undecodable(weight)?;
             Rearranging::job(weight, packed.clone())?
         }
     };
+    job.takes_non_finite = options.encoding.takes_non_finite;
     reshape(&mut job, options.writer)?;
     if options.streamed {
         job.cut = job.cut.undivided();
@@ -319,7 +325,8 @@ fn stored_job(model: &Model, id: TensorId, name: String) -> Result<Job, String> 
     let groups = Groups::Of { elements: 1, bytes: 1 };
     let output = OutputTensor { name, stored, shape, bytes, offset: 0, groups, index: 0 };
     let (origin, cut) = (Origin::Stored(model.clone(), id), Cut::of_stored(info));
-    Ok(Job { origin, action: Action::Copy, outputs: smallvec![output], cut })
+    let (action, outputs) = (Action::Copy, smallvec![output]);
+    Ok(Job { origin, action, outputs, cut, takes_non_finite: true })
 }
 
 fn weight_job(weight: &Weight, name: String, dtype: Option<DType>) -> Result<Job, String> {
@@ -340,7 +347,7 @@ fn weight_job(weight: &Weight, name: String, dtype: Option<DType>) -> Result<Job
     let shape = weight.shape().into();
     let output = OutputTensor { name, stored, shape, bytes, offset: 0, groups, index: 0 };
     let (origin, cut) = (Origin::Weight(weight.clone()), Cut::of(weight, &action, dtype));
-    Ok(Job { origin, action, outputs: smallvec![output], cut })
+    Ok(Job { origin, action, outputs: smallvec![output], cut, takes_non_finite: true })
 }
 
 /// A weight as it is stored, which must be one tensor.
@@ -355,16 +362,16 @@ fn encoded_job(
     weight: &Weight,
     name: &str,
     encoder: Arc<dyn Encoder>,
-    how: HowEncoded,
+    is_measured: bool,
 ) -> Result<Job, String> {
     refuse_undecodable(weight)?;
     let tensors: Arc<[_]> = encoder.outputs(name, weight.shape())?.into();
     let outputs = OutputTensor::all(&tensors).collect();
-    let cost = how.is_measured.then(Arc::default);
-    let takes_non_finite = how.takes_non_finite;
-    let action = Action::Encode(Encoding { encoder, tensors, cost, takes_non_finite });
+    let cost = is_measured.then(Arc::default);
+    let action = Action::Encode(Encoding { encoder, tensors, cost });
     let cut = Cut::of(weight, &action, DType::F32);
-    let job = Job { origin: Origin::Weight(weight.clone()), action, outputs, cut };
+    let origin = Origin::Weight(weight.clone());
+    let job = Job { origin, action, outputs, cut, takes_non_finite: true };
     let elements = weight.elements();
     let odd = job.outputs.iter().find(|tensor| !tensor.is_made_of(elements)).map(|tensor| {
         let (name, bytes) = (escaped(&tensor.name), tensor.bytes);

@@ -47,7 +47,8 @@ impl Rearranging {
             return Err(format!("its {elements} elements are not a multiple of {unit}"));
         }
         let action = Action::Rearrange(rearranging);
-        Ok(Job { origin: Origin::Weight(weight.clone()), action, outputs, cut })
+        let origin = Origin::Weight(weight.clone());
+        Ok(Job { origin, action, outputs, cut, takes_non_finite: true })
     }
 
     /// Whole rows, columns or blocks, as many as must be packed together.

@@ -192,6 +192,27 @@ impl Target {
         }
     }
 
+    /// An error if it would replace a file or directory that the run reads.
+    pub(crate) fn refuse_replacing(&self, what: &str, input: &Path) -> Result<()> {
+        let Ok(input) = input.canonicalize() else { return Ok(()) };
+        let refused = |path: &Path, problem: String| {
+            Err(Error::usage(problem).in_file(path).remedy(Remedy::AnotherTarget))
+        };
+        match &self.place {
+            _ if self.is_elsewhere => Ok(()),
+            Place::File(path) if is_same_file(&input, path) => {
+                refused(path, format!("is {what} of this run and is never overwritten"))
+            }
+            Place::File(path) if path.exists() && input.is_dir() && real_folder(path) == input => {
+                refused(path, format!("is a file of {what} of this run and is never overwritten"))
+            }
+            Place::Folder(path) if input.ancestors().any(|holds| is_same_file(holds, path)) => {
+                refused(path, format!("holds {what} of this run and is never overwritten"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// An error if it would become a part of the directory that a model was opened from, or would
     /// replace a file there that is no other model.
     pub(crate) fn refuse_inside(&self, folder: &Path) -> Result<()> {

@@ -7,13 +7,14 @@ use smallvec::SmallVec;
 
 use super::cost::Cost;
 use super::encoding::Encoding;
+use super::finite;
 use super::first_pass::FirstPass;
 use super::job::{Action, Job, OutputTensor};
 use super::jobs::Turn;
 use super::rearranging::{PanelBuffers, Rearranging};
 use super::sink::Tile;
 use crate::dtype::DType;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Result};
 use crate::model::Scratch;
 use crate::schemes::{Decoded, Element, EncodedTensor, Recipe, plain};
 use crate::source::Slab;
@@ -71,20 +72,15 @@ impl Buffers {
         pass.wait()?;
         let elements = self.numbers(of.job, &turn.pieces)?;
         let (ranges, mut outs) = divided(&encoding.tensors, &elements, &mut self.bytes)?;
-        if !encoding.takes_non_finite {
-            refuse_non_finite(of.job, &elements, &self.f32)?;
+        if !of.job.takes_non_finite {
+            finite::check_source(of.job, &elements, &self.f32)?;
         }
         pass.encoder.encode(elements, &self.f32, &mut outs).map_err(named)?;
         // Of a weight that is encoded once for each of its tensors, the first counts.
         let is_first = of.job.outputs.first().is_some_and(|output| output.index == 0);
-        let tile = turn.place.turn - of.first_turn;
-        // What is verified is encoded once more, and was measured before.
-        if let Some(sum) = encoding.cost.as_ref().filter(|sum| is_first && sum.misses(tile)) {
-            let encoded: SmallVec<[&[u8]; 4]> = outs.iter().map(|out| &**out).collect();
-            self.decoded.start(self.f32.len());
-            if pass.encoder.decode(&encoded, &mut self.decoded).map_err(named)? {
-                sum.add(tile, Cost::of(&self.f32, &self.decoded), Cost::plus);
-            }
+        if is_first {
+            let numbers = (&self.f32[..], &mut self.decoded);
+            decode_again(turn, (encoding, pass), numbers, &outs)?;
         }
         write_each(turn, &ranges, &outs)
     }
@@ -139,7 +135,8 @@ impl Buffers {
                 f32.resize(part.len(), 0.0);
                 weight.decode_rows(rows.clone(), f32)?;
                 let is_finite = |&index: &usize| f32[index].is_finite();
-                overflowed += infinities(part).filter(is_finite).count() as u64;
+                let infinite = infinities(part).filter(is_finite);
+                overflowed += finite::overflowed(job, &job.cut.elements(&rows), infinite)?;
             }
             turn.write(T::to_bytes(part, bytes), (rows.start - first) * width).map(drop)
         };
@@ -156,11 +153,10 @@ impl Buffers {
         let staged = source.fetch(info, &plain.slab(elements), &mut self.staging)?;
         plain.decode(&[staged], elements.clone(), T::out(tile))?;
         let is_finite = |index| plain.is_finite(staged.bytes(), index);
-        Ok(if any_infinite(tile) {
-            infinities(tile).filter(|&index| is_finite(index)).count() as u64
-        } else {
-            0
-        })
+        if !any_infinite(tile) {
+            return Ok(0);
+        }
+        finite::overflowed(job, elements, infinities(tile).filter(|&index| is_finite(index)))
     }
 
     /// A weight that its scheme decodes.
@@ -173,8 +169,38 @@ impl Buffers {
         self.f32.resize(tile.len(), 0.0);
         job.cut.decode(job.weight()?, pieces.clone(), &mut self.f32, &mut self.scratch)?;
         let is_finite = |&index: &usize| self.f32[index].is_finite();
-        Ok(infinities(tile).filter(is_finite).count() as u64)
+        finite::overflowed(job, &job.cut.elements(pieces), infinities(tile).filter(is_finite))
     }
+}
+
+/// Decodes what an encoder made of some numbers, measures the error and rejects overflows.
+fn decode_again(
+    turn: &Turn<'_>,
+    (encoding, pass): (&Encoding, &FirstPass),
+    (values, decoded): (&[f32], &mut Decoded),
+    outs: &[&mut [u8]],
+) -> Result<()> {
+    let (job, cost) = (turn.of.job, encoding.cost.as_ref());
+    let (tile, is_checked) = (turn.place.turn - turn.of.first_turn, !job.takes_non_finite);
+    // What is verified is encoded once more, and was measured and checked before.
+    let is_new = cost.is_none_or(|sum| sum.misses(tile));
+    if !is_new || !is_checked && cost.is_none() {
+        return Ok(());
+    }
+    let encoded: SmallVec<[&[u8]; 4]> = outs.iter().map(|out| &**out).collect();
+    decoded.start(values.len());
+    let is_decoded = pass.encoder.decode(&encoded, decoded);
+    if !is_decoded.map_err(|error| error.in_tensor(job.source_name()))? {
+        return if is_checked { finite::check_stored(job, encoding, &encoded) } else { Ok(()) };
+    }
+    let measured = Cost::of(values, decoded);
+    if is_checked && measured.non_finite > 0 {
+        let (elements, numbers) = (job.cut.elements(&turn.pieces), (values, &decoded.numbers[..]));
+        let by_weight = pass.encoder.needs_first_pass();
+        return finite::refuse_encoded((job, encoding), &elements, numbers, by_weight);
+    }
+    cost.inspect(|sum| sum.add(tile, measured, Cost::plus));
+    Ok(())
 }
 
 /// The bytes of each of several tensors that some elements make.
@@ -221,20 +247,6 @@ impl Turn<'_> {
         let start = output.bytes_of(&self.of.job.cut.elements(&self.pieces)).start;
         self.of.sink.write(&placed(&self.place, output, start + more), bytes).map(|()| 0)
     }
-}
-
-/// An error if a number that is to be encoded is NaN or infinite.
-fn refuse_non_finite(job: &Job, elements: &Range<u64>, values: &[f32]) -> Result<()> {
-    let is_odd = |value: &f32| !value.is_finite();
-    // Without a branch for each.
-    if !values.iter().fold(false, |any, value| any | is_odd(value)) {
-        return Ok(());
-    }
-    let Some(at) = values.iter().position(is_odd) else { return Ok(()) };
-    let (element, value) = (elements.start + at as u64, values[at]);
-    let message = format!("element {element} is {value}, which cannot be quantized");
-    let error = Error::malformed(message).in_tensor(job.source_name());
-    Err(error.in_file(job.weight()?.model_path()).remedy(Remedy::AllowNonFinite))
 }
 
 /// The place of a tile that begins at a byte of its tensor.

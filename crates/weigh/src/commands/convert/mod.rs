@@ -7,6 +7,7 @@ use weighbridge::internals::text::escaped;
 use weighbridge::ops::{Conversion, ConvertOptions, ConvertReport, QuantizeOptions};
 use weighbridge::{Error, Model, OpenOptions};
 
+use super::quantize::How;
 use super::stop::Stop;
 use super::{Outcome, after_failure, after_write, progress, standard_output, stdin};
 use crate::render::{self as pages, Failure, LABEL, Page};
@@ -24,7 +25,7 @@ pub(super) use render::plan_line;
 pub(super) enum Verb<'a> {
     Convert,
     Dequantize { follow_links: bool },
-    Quantize(&'a QuantizeOptions),
+    Quantize(&'a QuantizeOptions, &'a How),
 }
 
 /// The input of a conversion.
@@ -61,7 +62,7 @@ impl Verb<'_> {
             (Self::Dequantize { .. }, Source::One(model)) => {
                 Conversion::plan_dequantized(model, options)
             }
-            (Self::Quantize(how), Source::One(model)) => {
+            (Self::Quantize(how, _), Source::One(model)) => {
                 Conversion::plan_quantized(model, options, how)
             }
             (_, Source::Pipeline(models)) => Conversion::plan_dequantized_pipeline(models, options),
@@ -118,7 +119,7 @@ fn convert(args: &Convert, verb: Verb<'_>, stop: &Stop) -> Result<ConvertReport,
         verb.open(&args.model, &opener)?
     };
     stop.begin();
-    let unmatched = args.output_args.unmatched(model.models());
+    let mut unmatched = args.output_args.unmatched(model.models());
     let mut options = args
         .output_args
         .options(&args.output)
@@ -133,6 +134,10 @@ fn convert(args: &Convert, verb: Verb<'_>, stop: &Stop) -> Result<ConvertReport,
         options = options.max_output(bytes);
     }
     let mut conversion = verb.plan(&model, &options)?;
+    if let Verb::Quantize(_, how) = verb {
+        let notes = how.unmatched(&conversion);
+        unmatched.extend(args.output_args.report.say(notes));
+    }
     if args.verify && conversion.is_streamed() {
         return Err(Error::usage("cannot verify an output that is written to a stream")
             .hint("write to a file, or run `weigh verify` afterwards"));

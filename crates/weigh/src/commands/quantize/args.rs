@@ -50,25 +50,25 @@ pub(crate) struct How {
 
     /// Use one type for all quantized weights instead of a mixture
     #[arg(long, help_heading = "Quantizing")]
-    pure: bool,
+    pub(super) pure: bool,
 
     /// Set the type of weights whose output name matches RE
     ///
     /// Can be repeated; the first match wins. Letter case is ignored.
     #[arg(long, value_name = "RE=TYPE", value_parser = parse_type, help_heading = "Quantizing")]
-    tensor_type: Vec<(Regex, String)>,
+    pub(super) tensor_type: Vec<(Regex, String)>,
 
     /// Type of the output matrix
     #[arg(long, value_name = "TYPE", help_heading = "Quantizing")]
-    output_tensor_type: Option<String>,
+    pub(super) output_tensor_type: Option<String>,
 
     /// Type of the token embedding
     #[arg(long, value_name = "TYPE", help_heading = "Quantizing")]
-    token_embedding_type: Option<String>,
+    pub(super) token_embedding_type: Option<String>,
 
     /// Do not quantize weights whose output name matches RE; can be repeated
     #[arg(long, value_name = "RE", help_heading = "Quantizing")]
-    keep: Vec<Regex>,
+    pub(super) keep: Vec<Regex>,
 
     /// Layout of the type for another loader; the list of types names the choices
     #[arg(long, value_name = "NAME", help_heading = "Quantizing")]
@@ -99,6 +99,8 @@ pub(crate) struct How {
     allow_requantize: bool,
 
     /// Store NaN and infinite values as the reference does, instead of rejecting them
+    ///
+    /// Includes finite values that overflow in the type.
     #[arg(long, help_heading = "Quantizing")]
     allow_nonfinite: bool,
 }

@@ -3,6 +3,7 @@
 
 mod args;
 mod render;
+mod unmatched;
 
 pub(crate) use args::{How, Quantize};
 pub(super) use render::write_cost;

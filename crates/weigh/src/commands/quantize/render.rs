@@ -55,6 +55,9 @@ pub(in crate::commands) fn write_cost(
 
 /// The SNR of all encoded weights. A resumed run measures only the weights that it encodes itself.
 fn overall(report: &QuantizeReport) -> String {
+    if let Some(values @ 1..) = report.cost.map(|cost| cost.nonfinite) {
+        return format!(", {} values not finite", grouped(values));
+    }
     let Some(snr) = report.cost.and_then(|cost| cost.snr_db) else { return String::new() };
     let measured = report.weights.iter().filter(|weight| weight.cost.is_some()).count();
     let partial = match report.weights.len() {
@@ -71,9 +74,12 @@ fn worst(out: &mut dyn Write, page: &Page, report: &QuantizeReport) -> io::Resul
     if weights.is_empty() {
         return Ok(());
     }
-    let snr =
-        |cost: &Option<CostReport>| cost.and_then(|cost| cost.snr_db).unwrap_or(f64::INFINITY);
-    weights.sort_by(|a, b| snr(&a.cost).total_cmp(&snr(&b.cost)));
+    // Values that are not finite are the largest error of all.
+    let key = |cost: &Option<CostReport>| match cost {
+        Some(cost) if cost.nonfinite > 0 => f64::NEG_INFINITY,
+        cost => cost.and_then(|cost| cost.snr_db).unwrap_or(f64::INFINITY),
+    };
+    weights.sort_by(|a, b| key(&a.cost).total_cmp(&key(&b.cost)));
     let shown = if page.verbose { weights.len() } else { weights.len().min(WORST) };
     writeln!(out, "\n  {LABEL}largest errors{LABEL:#}")?;
     let mut table = Table::new([
@@ -95,11 +101,21 @@ fn worst(out: &mut dyn Write, page: &Page, report: &QuantizeReport) -> io::Resul
     more(out, if page.verbose { weights.len() - shown } else { 0 })
 }
 
-/// SNR in decibels, relative error, steps, clipped, flushed to zero.
+/// The SNR in decibels, or why there is none.
+fn snr(cost: &CostReport) -> String {
+    match (cost.snr_db, cost.nonfinite) {
+        (Some(snr), _) => format!("{snr:.2} dB"),
+        (None, values @ 1..) => format!("{} not finite", grouped(values)),
+        (None, 0) if cost.max_abs == 0.0 => "lossless".to_owned(),
+        (None, 0) => String::new(),
+    }
+}
+
+/// SNR, relative error, steps, clipped, flushed to zero.
 fn cells(cost: Option<&CostReport>) -> [String; 5] {
     let Some(cost) = cost else { return [const { String::new() }; 5] };
     [
-        cost.snr_db.map_or_else(|| "lossless".to_owned(), |snr| format!("{snr:.2} dB")),
+        snr(cost),
         cost.relative.map_or_else(String::new, |relative| format!("{:.3} %", relative * 100.0)),
         cost.max_steps.map_or_else(String::new, |steps| format!("{steps:.2}")),
         cost.clipped.map_or_else(String::new, grouped),

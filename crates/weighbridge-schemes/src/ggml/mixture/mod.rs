@@ -71,6 +71,10 @@ impl Quantizer for FileType {
         false
     }
 
+    fn takes_types(&self) -> bool {
+        true
+    }
+
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
         self.refuse_other_wishes(request.wishes)?;
         let Decisions { types, order } = decide::decide(self, request)?;

@@ -135,10 +135,9 @@ impl Importance for OfWeight {
         let (name, _) = &self.of.stored.weights[self.place];
         let read = || {
             let values = self.of.stored.numbers.read(self.place)?;
-            if values.iter().all(|value| value.is_finite()) {
-                Ok(values.into())
-            } else {
-                Err(Error::malformed("the importance of a column is not finite"))
+            match values.iter().position(|value| !(value.is_finite() && *value >= 0.0)) {
+                None => Ok(values.into()),
+                Some(column) => Err(not_importance(column, values[column])),
             }
         };
         let found = self.of.recent.get(self.place, read);
@@ -148,6 +147,15 @@ impl Importance for OfWeight {
     fn len(&self) -> Result<usize> {
         Ok(self.of.stored.weights[self.place].1)
     }
+}
+
+/// The error for an importance that is negative or not finite. A search for the best scales would
+/// prefer larger errors, or find none.
+fn not_importance(column: usize, value: f32) -> Error {
+    let message = format!(
+        "the importance of column {column} is {value}, but must be a finite number from 0 on"
+    );
+    Error::malformed(message)
 }
 
 /// Text up to its first zero byte, and no longer than there is room for.

@@ -105,8 +105,9 @@ impl Numbers for Tensors {
         let counts = counts.decode_to_vec::<f32>()?;
         let columns = values.len() / counts.len().max(1);
         for (values, count) in values.chunks_exact_mut(columns.max(1)).zip(counts) {
-            if !count.is_finite() {
-                return Err(Error::malformed("a count is not finite"));
+            if !(count.is_finite() && count >= 0.0) {
+                let message = format!("a count is {count}, but must be a finite number from 0 on");
+                return Err(Error::malformed(message));
             }
             match count.round() {
                 count if count > 0.0 => values.iter_mut().for_each(|value| *value /= count),

@@ -59,10 +59,13 @@ fn every_length_is_checked() {
 }
 
 #[test]
-fn numbers_must_be_finite() {
-    let (matrix, _folder) = opened(&older(&[("a", 1, &[f32::NAN])], &[])).unwrap();
-    let error = matrix.of("a").unwrap().values().unwrap_err();
-    assert!(error.to_string().contains("some.dat: tensor `a`"), "{error}");
+fn numbers_must_be_finite_and_not_negative() {
+    for odd in [f32::NAN, f32::INFINITY, -1.0] {
+        let (matrix, _folder) = opened(&older(&[("a", 1, &[0.0, odd])], &[])).unwrap();
+        let error = matrix.of("a").unwrap().values().unwrap_err().to_string();
+        assert!(error.contains("some.dat: tensor `a`"), "{error}");
+        assert!(error.contains(&format!("column 1 is {odd}")), "{error}");
+    }
 }
 
 #[test]

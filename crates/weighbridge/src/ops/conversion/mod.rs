@@ -21,6 +21,7 @@ mod decide;
 mod elsewhere;
 mod expansion;
 mod file_actions;
+mod inputs;
 mod modelfile;
 mod move_codes;
 mod names;
@@ -280,6 +281,9 @@ impl Conversion {
             }
         };
         let streamed = models.check(&target_of(sources[0].0), options, output)?;
+        if matches!(output, Output::Target) {
+            inputs::refuse_replacing(&target, options, &values)?;
+        }
         let (mut parts, mut extra) = (Vec::new(), Vec::new());
         let mut report = ConvertReport::default();
         for (model, folder) in &sources {
@@ -313,6 +317,18 @@ impl Conversion {
     #[must_use]
     pub fn report(&self) -> &ConvertReport {
         &self.report
+    }
+
+    /// The weights that will be written, each by its name in the output and the names of the stored
+    /// tensors that it is made of. Rules for the output are matched against the former.
+    #[must_use]
+    pub fn output_names(&self) -> Vec<(String, Vec<String>)> {
+        let jobs = self.parts.iter().flat_map(|part| part.plan.jobs());
+        let mut names: Vec<_> =
+            jobs.map(|job| (self.options.renamed(job.source_name()), job.stored_names())).collect();
+        // A stream has one job for each tensor of a weight.
+        names.dedup();
+        names
     }
 
     /// Bytes of data: the total that progress counts to.

@@ -38,7 +38,7 @@ pub(super) fn plan(
         is_described: translated.is_translated
             || how.is_some() && target.writer.holds() == Holds::Values,
         is_as_stored: matches!(values, Values::AsStored),
-        encoding: how.map_or_else(HowEncoded::default, |how| how.encoding),
+        encoding: how.map_or(HowEncoded::CONVERT, |how| how.encoding),
         rename: &|name| options.renamed(name),
         spread: match target.place {
             Place::Folder(_) => Spread::Shards(options.max_shard_size.unwrap_or(MAX_SHARD_SIZE)),

@@ -97,7 +97,8 @@ setters! { QuantizeOptions:
     /// Also quantizes weights that are already stored in fewer than 8 bits.
     allow_requantize(allow: bool) allow_requantize = allow;
 
-    /// Also encodes NaN and infinite values, as the reference implementation does.
+    /// Also encodes NaN and infinite values, and finite values that overflow in the type, as the
+    /// reference implementation does.
     allow_non_finite(allow: bool) encoding.takes_non_finite = allow;
 
     /// Whether to measure the quantization error. Default: true.

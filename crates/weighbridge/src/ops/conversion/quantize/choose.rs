@@ -1,6 +1,6 @@
 //! What a quantizer decides about a model.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use super::for_size::{Choice, Ladders};
@@ -17,7 +17,7 @@ use crate::ops::conversion::translate::Translated;
 use crate::ops::inspect::bits_per_weight;
 use crate::pipeline::{announce_weight_now, steps_of};
 use crate::schemes::{
-    Candidate, Chosen, Configs, Largest, Quantizer, Request, SCHEMES, TypeAssignment,
+    Candidate, Chosen, Configs, Encoder, Largest, Quantizer, Request, SCHEMES, TypeAssignment,
 };
 use crate::stop::lock;
 
@@ -119,6 +119,7 @@ impl<'a> Quantizing<'a> {
         let mut chosen = self.chosen.clone();
         if let (Some(ladders), Some(aim)) = (&self.ladders, aim) {
             let (encoders, note) = ladders.fit(aim)?;
+            chosen.notes = self.notes_on(&encoders)?;
             for (at, encoder) in encoders {
                 chosen.fates[at] = TypeAssignment::Encode(encoder);
             }
@@ -129,14 +130,44 @@ impl<'a> Quantizing<'a> {
             }
             chosen.notes.push(note);
         }
+        chosen.notes.extend(self.ignored_types());
         let note = self.check_requantizing(&chosen.fates)?;
         chosen.metadata.extend(self.matrix.iter().flat_map(ImportanceMatrix::entries));
         chosen.notes.extend(note);
         Ok(chosen)
     }
 
+    /// A note if users set the types of single weights, and the quantizer has only one.
+    fn ignored_types(&self) -> Option<String> {
+        let QuantizeOptions { wishes, types, .. } = self.how;
+        let is_set =
+            !types.is_empty() || wishes.output_type.is_some() || wishes.embedding_type.is_some();
+        let name = self.quantizer.name();
+        (is_set && !self.quantizer.takes_types())
+            .then(|| format!("types set for single weights are ignored: {name} has only one type"))
+    }
+
+    /// What users should know if these weights, by their places, have these types: what the
+    /// quantizer says if users ask for them. Its first notes are about other types.
+    fn notes_on(&self, encoders: &[(usize, Arc<dyn Encoder>)]) -> Result<Vec<String>> {
+        let types: HashMap<&str, &str> =
+            encoders.iter().map(|(at, encoder)| (&*self.names[*at], encoder.name())).collect();
+        let asked = |name: &str| types.get(name).map(|&of| of.to_owned());
+        let asked = |name: &str| asked(name).or_else(|| self.asked(name));
+        Ok(self.ask_with(&asked, |request| self.quantizer.choose(request))?.notes)
+    }
+
     /// Puts a question about the model to the quantizer.
     fn ask<R>(&self, question: impl FnOnce(&Request<'_>) -> R) -> R {
+        self.ask_with(&|name| self.asked(name), question)
+    }
+
+    /// Puts a question to the quantizer as if users asked for these types.
+    fn ask_with<R>(
+        &self,
+        asked: &dyn Fn(&str) -> Option<String>,
+        question: impl FnOnce(&Request<'_>) -> R,
+    ) -> R {
         let (weights, how) = (&self.weights, self.how);
         let mut candidates = Vec::with_capacity(weights.len());
         for (weight, name) in weights.iter().zip(&self.names) {
@@ -155,7 +186,7 @@ impl<'a> Quantizing<'a> {
             takes_as_saved: &takes_as_saved,
             wishes: &how.wishes,
             keeps: &|name| how.keep.iter().any(|matches| matches(name)),
-            asked: &|name| self.asked(name),
+            asked,
             importance: &|name| self.matrix.as_ref().and_then(|matrix| matrix.of(name)),
             largest: &|places| largest(places.iter().filter_map(|&at| weights.get(at)).cloned()),
         })

@@ -26,6 +26,9 @@ const SAMPLE: u64 = 1 << 16;
 /// Places that the sample is taken from.
 const PLACES: u64 = 8;
 
+/// The relative error of a type that overflows: worse than any that does not.
+const OVERFLOWED: f64 = 1e9;
+
 /// A weight that may have one of several types.
 pub(super) struct Choice<'a> {
     /// Its place among all weights.
@@ -192,6 +195,8 @@ fn steps(choice: &Choice<'_>) -> Result<Vec<Step>> {
         let error = squared_error(of.as_ref(), &values, shape, choice.name)?;
         #[allow(clippy::cast_precision_loss)]
         let relative = if squares > 0.0 { error / squares } else { 0.0 };
+        // A type that overflows loses the whole weight, and is rejected when it is written.
+        let relative = if relative.is_finite() { relative } else { OVERFLOWED };
         #[allow(clippy::cast_precision_loss)]
         steps.push(Step { encoder, bytes, error: relative * choice.weight.elements() as f64 });
     }

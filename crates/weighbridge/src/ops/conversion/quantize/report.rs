@@ -46,9 +46,9 @@ reports! {
     /// What was lost.
     #[derive(Clone, Copy)]
     pub struct CostReport {
-        /// The signal-to-noise ratio; null where nothing was lost.
+        /// The signal-to-noise ratio; null where nothing was lost or numbers are not finite.
         pub snr_db: Option<f64>,
-        /// The norm of the errors over the norm of the numbers.
+        /// The norm of the errors over the norm of the numbers; null where numbers are not finite.
         pub relative: Option<f64>,
         pub max_abs: f64,
         /// The largest error in steps between the levels of its group, where levels are known.
@@ -57,6 +57,9 @@ reports! {
         pub clipped: Option<u64>,
         /// Numbers that became zero and were not.
         pub flushed: u64,
+        /// Numbers that are NaN or infinite, in the source or after decoding. The other figures
+        /// leave them out.
+        pub nonfinite: u64,
     }
 }
 
@@ -65,10 +68,11 @@ impl From<Cost> for CostReport {
         Self {
             snr_db: cost.snr_db(),
             relative: cost.relative(),
-            max_abs: cost.largest.into(),
-            max_steps: cost.steps.map(f64::from),
+            max_abs: cost.largest,
+            max_steps: cost.steps.filter(|steps| steps.is_finite()).map(f64::from),
             clipped: cost.clipped,
             flushed: cost.flushed,
+            nonfinite: cost.non_finite,
         }
     }
 }
