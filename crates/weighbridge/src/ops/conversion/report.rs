@@ -104,7 +104,7 @@ impl ConvertReport {
     }
 
     /// Says that quantized weights are decoded, and what that does to their size.
-    pub(super) fn note_decoded<'j>(&mut self, jobs: &mut dyn Iterator<Item = &'j Job>) {
+    pub(super) fn note_decoded(&mut self, jobs: &mut dyn Iterator<Item = &Job>) {
         let is_decoded = |job: &&Job| {
             let to_numbers = job.outputs.iter().all(|output| output.stored.element().is_some());
             // What is computed is stored nowhere.
