@@ -1,6 +1,7 @@
 //! Comparisons: against numpy's figures, against conversions of every sample, and with differences
 //! that were planted one by one.
 
+mod files;
 mod planted;
 
 use std::collections::HashMap;

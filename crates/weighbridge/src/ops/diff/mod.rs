@@ -16,6 +16,7 @@ use crate::pipeline::{Memory, Pool};
 
 mod bytes;
 mod change;
+mod computed;
 mod figure;
 mod judge;
 mod metadata;
@@ -127,13 +128,9 @@ impl<'m> Comparison<'m> {
         };
         let mut pairing =
             names::pair(&named(a, &weights[0]), &named(b, &weights[1]), &options.rules);
-        let name = |which: usize, index: usize| weights[which][index].name();
-        pairing.pairs.retain(|pair| options.select.wants_any(&[name(0, pair.a), name(1, pair.b)]));
-        pairing.only_a.retain(|&index| options.select.wants(name(0, index)));
-        pairing.only_b.retain(|&index| options.select.wants(name(1, index)));
-        pairing.explained.retain(|(which, index, _)| {
-            options.select.wants(name(usize::from(*which == Which::B), *index))
-        });
+        keep_selected(&mut pairing, &weights, options);
+        let reads_values = options.values != Values::None;
+        computed::check([a, b], &mut weights, &mut pairing, reads_values)?;
         let problems = [problems_by_weight(a, &weights[0])?, problems_by_weight(b, &weights[1])?];
         let tensor = |pair: &Pair| {
             let (a, b) = (&weights[0][pair.a], &weights[1][pair.b]);
@@ -385,6 +382,17 @@ impl<'m> Comparison<'m> {
             tensors: self.tensors,
         }
     }
+}
+
+/// Leaves the weights that are to be compared.
+fn keep_selected(pairing: &mut Pairing, weights: &[Vec<Weight>; 2], options: &DiffOptions) {
+    let name = |which: usize, index: usize| weights[which][index].name();
+    pairing.pairs.retain(|pair| options.select.wants_any(&[name(0, pair.a), name(1, pair.b)]));
+    pairing.only_a.retain(|&index| options.select.wants(name(0, index)));
+    pairing.only_b.retain(|&index| options.select.wants(name(1, index)));
+    pairing.explained.retain(|(which, index, _)| {
+        options.select.wants(name(usize::from(*which == Which::B), *index))
+    });
 }
 
 /// Takes out weights that cannot be read; gives them with the reasons.
