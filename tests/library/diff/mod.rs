@@ -3,6 +3,7 @@
 
 mod files;
 mod planted;
+mod settings;
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;

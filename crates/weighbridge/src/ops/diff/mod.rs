@@ -28,6 +28,7 @@ mod reencode;
 mod report;
 mod rules;
 mod second_look;
+mod settings;
 mod side;
 mod summary;
 mod tensor;
@@ -36,7 +37,8 @@ mod values;
 pub use judge::Status;
 pub use options::{DiffOptions, Values};
 pub use report::{
-    Changed, DiffMetadata, DiffReport, DiffSummary, Explained, ReencodedSummary, Worst, WorstTensor,
+    Changed, DiffMetadata, DiffReport, DiffSummary, Explained, ReencodedSummary, Setting, Worst,
+    WorstTensor,
 };
 pub use rules::{FailOver, Metric};
 pub use tensor::{DiffPlace, DiffTensor, Reencoded};
@@ -368,15 +370,18 @@ impl<'m> Comparison<'m> {
             name: name(usize::from(*which == Which::B), *index),
             reason: reason.clone(),
         };
+        let settings = settings::compare(a, b);
+        let differ = !self.options.weights_only && settings.settings.iter().any(|one| one.counts);
         DiffReport {
             a: a.path().to_string_lossy().into_owned(),
             b: b.path().to_string_lossy().into_owned(),
-            ok: summary.failed == 0 && summary.missing == 0,
+            ok: summary.failed == 0 && summary.missing == 0 && !differ,
             only_a: self.pairing.only_a.iter().map(|&index| name(0, index)).collect(),
             only_b: self.pairing.only_b.iter().map(|&index| name(1, index)).collect(),
             explained: self.pairing.explained.iter().map(explained).collect(),
             skipped: self.skipped,
-            notes: self.pairing.notes.clone(),
+            notes: self.pairing.notes.into_iter().chain(settings.notes).collect(),
+            settings: settings.settings,
             metadata: metadata::compare(a, b),
             summary,
             tensors: self.tensors,
