@@ -20,7 +20,7 @@ use weighbridge::{DType, Model, OpenOptions, Select, Stores, Weight, bf16};
 
 /// What each sample is written as, in each format.
 pub const AS: [(OutputType, &str); 3] =
-    [(OutputType::Keep, "keep"), (OutputType::Auto, "auto"), (OutputType::F32, "f32")];
+    [(OutputType::Keep, "keep"), (OutputType::Native, "native"), (OutputType::F32, "f32")];
 
 /// The formats that samples are written in: all whose files hold more than one tensor.
 pub fn formats() -> impl Iterator<Item = &'static dyn Writer> {

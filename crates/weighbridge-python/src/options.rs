@@ -347,6 +347,7 @@ impl<'py> Asked<'py> {
             "exact" => exact(take),
             "fail_over" => fail_over(rule),
             "reencode" => reencode(take),
+            "weights_only" => weights_only(take),
             "skip_unreadable" => skip_unreadable(take),
         );
         for (a, b) in self.rules("map")? {

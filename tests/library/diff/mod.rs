@@ -1,7 +1,9 @@
 //! Comparisons: against numpy's figures, against conversions of every sample, and with differences
 //! that were planted one by one.
 
+mod files;
 mod planted;
+mod settings;
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;

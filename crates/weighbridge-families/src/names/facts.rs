@@ -5,8 +5,9 @@ use serde_json::Value as Json;
 use super::Side;
 use super::linear::Linear;
 use crate::catalog::Value;
+use crate::config;
 use crate::error::{Error, Remedy, Result};
-use crate::families::{Family, called, embeddings};
+use crate::families::{Family, called, embeddings, first_position};
 use crate::text::escaped;
 
 /// Whose naming a model follows.
@@ -59,6 +60,10 @@ pub(super) struct Facts {
     pub layers: Option<u64>,
     /// Whether the output head shares the embedding's numbers.
     pub tied: Option<bool>,
+    /// Tokens that a GGUF file lists.
+    pub tokens: Option<u64>,
+    /// The row of the first position, where a config tells.
+    pub first_position: Option<u64>,
 }
 
 impl Facts {
@@ -81,6 +86,8 @@ impl Facts {
             linear: linear(side),
             layers: number(side, LAYERS),
             tied: tied(side),
+            tokens: tokens(side),
+            first_position: config::find(side.configs, config::HUGGING_FACE).map(first_position),
         }
     }
 
@@ -218,6 +225,14 @@ fn number(side: &Side<'_>, (keys, gguf, apr): Number) -> Option<u64> {
         || documents(side).find_map(|json| keys.iter().find_map(|key| json[*key].as_u64()));
     let in_gguf = gguf.and_then(|key| value(side, &format!("{architecture}{key}")));
     in_gguf.or_else(|| value(side, apr?)).and_then(Value::as_u64).or_else(in_configs)
+}
+
+fn tokens(side: &Side<'_>) -> Option<u64> {
+    match value(side, crate::tokenizer::TOKENS)? {
+        Value::List(tokens) => Some(tokens.len() as u64),
+        Value::Array(tokens) => Some(tokens.len),
+        _ => None,
+    }
 }
 
 fn tied(side: &Side<'_>) -> Option<bool> {

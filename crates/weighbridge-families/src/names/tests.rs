@@ -318,3 +318,31 @@ fn gamma_and_beta_are_weight_and_bias() {
     let found = pair(&a, &side(&common, &[]), &Rules::default());
     assert_eq!((found.pairs.len(), found.only_a.len(), found.only_b.len()), (3, 0, 0));
 }
+
+/// The shapes that are compared of an embedding of A and one of B, a GGUF file with so many tokens.
+fn embeddings(rows_a: u64, rows_b: u64, tokens: Option<usize>, swapped: bool) -> [Vec<u64>; 2] {
+    let model = config(json!({"model_type": "gemma3_text"}));
+    let (shape_a, shape_b) = ([rows_a, 2], [rows_b, 2]);
+    let (weights_a, weights_b) =
+        ([("model.embed_tokens.weight", &shape_a[..])], [("token_embd.weight", &shape_b[..])]);
+    let (a, mut b) = (side(&weights_a, &model), side(&weights_b, &[]));
+    let architecture = Value::text("gemma3");
+    let tokens = tokens.map(|count| Value::List(vec![Value::text("t"); count]));
+    b.metadata.push(("general.architecture", &architecture));
+    b.metadata.extend(tokens.iter().map(|tokens| ("tokenizer.ggml.tokens", tokens)));
+    let found =
+        if swapped { pair(&b, &a, &Rules::default()) } else { pair(&a, &b, &Rules::default()) };
+    let [pair] = &found.pairs[..] else { panic!("{found:?}") };
+    [&pair.view_a, &pair.view_b].map(|view| view.shape.to_vec())
+}
+
+#[test]
+fn rows_of_no_token_are_left_out_by_the_gguf_file_only() {
+    for swapped in [false, true] {
+        assert_eq!(embeddings(296, 8, Some(8), swapped), [[8, 2], [8, 2]]);
+    }
+    assert_eq!(embeddings(8, 296, Some(296), false), [[8, 2], [296, 2]]);
+    assert_eq!(embeddings(8, 296, Some(8), false), [[8, 2], [296, 2]]);
+    assert_eq!(embeddings(296, 8, Some(296), false), [[296, 2], [8, 2]]);
+    assert_eq!(embeddings(296, 8, None, true), [[8, 2], [296, 2]]);
+}

@@ -7,7 +7,7 @@ use super::search::Search;
 use super::translate::joined;
 use super::view::View;
 use super::{Cut, Dialect, Piece, Which};
-use crate::families::{FAMILIES, VISION, computed};
+use crate::families::{FAMILIES, VISION, computed, is_factors};
 
 impl Search<'_> {
     /// Pairs a weight that one model leaves out with the weight that has its numbers there.
@@ -87,7 +87,7 @@ impl Search<'_> {
         own.words.push(format!("tied to `{name}` in {}", ["A", "B"][1 - side]));
         let (a, b) = if side == 0 { (&own, &other) } else { (&other, &own) };
         let family = self.family().unwrap_or(&FAMILIES[0]);
-        self.found.pairs.push(joined(a, b, family));
+        self.found.pairs.push(joined(a, b, family, &self.facts));
         self.done[side][index] = true;
     }
 
@@ -95,13 +95,16 @@ impl Search<'_> {
     pub fn explain(&mut self) {
         for (side, which) in [(0, Which::A), (1, Which::B)] {
             let other_is_gguf = self.facts[1 - side].dialect == Dialect::Gguf;
+            let are_gguf = other_is_gguf && self.facts[side].dialect == Dialect::Gguf;
             for index in 0..self.names[side].len() {
                 let name = self.names[side][index].as_str();
                 if self.done[side][index] || self.partly[side][index] {
                     continue;
                 }
                 let left_out = || self.left_out(side, name).filter(|_| other_is_gguf);
-                if let Some(reason) = computed(name).or_else(left_out) {
+                // A GGUF file has no config that another's factors could follow from.
+                let computed = computed(name).filter(|_| !(are_gguf && is_factors(name)));
+                if let Some(reason) = computed.or_else(left_out) {
                     self.done[side][index] = true;
                     self.found.explained.push((which, index, reason.to_owned()));
                 }

@@ -87,7 +87,7 @@ impl Search<'_> {
         let mut matched = [BTreeMap::new(), BTreeMap::new()];
         for a in ours {
             if let Some(b) = index.remove(&a.key) {
-                self.found.pairs.push(joined(a, b, family));
+                self.found.pairs.push(joined(a, b, family, &self.facts));
                 *matched[0].entry(a.weight).or_insert(0) += 1;
                 *matched[1].entry(b.weight).or_insert(0) += 1;
             }
@@ -119,7 +119,7 @@ impl Search<'_> {
 }
 
 /// Makes a pair of two pieces.
-pub(super) fn joined(a: &Piece, b: &Piece, family: &Family) -> Pair {
+pub(super) fn joined(a: &Piece, b: &Piece, family: &Family, facts: &[Facts; 2]) -> Pair {
     let (mut view_a, mut view_b) = (a.view.clone(), b.view.clone());
     let mut words = a.words.clone();
     words.extend(b.words.iter().filter(|word| !a.words.contains(word)).cloned());
@@ -131,7 +131,7 @@ pub(super) fn joined(a: &Piece, b: &Piece, family: &Family) -> Pair {
         Cut::ByPosition => true,
     };
     if is_cut && a.cut == b.cut {
-        words.extend(cut(&mut view_a, &mut view_b, a.cut));
+        words.extend(cut([&mut view_a, &mut view_b], a.cut, facts));
     }
     let transform = (!words.is_empty()).then(|| words.join(", "));
     Pair { a: a.weight, b: b.weight, view_a, view_b, transform }
@@ -151,16 +151,27 @@ fn as_matrix(view: &mut View, other: &View) {
     }
 }
 
-/// Cuts the longer of two to the rows that both have: the first ones, or the last.
-fn cut(a: &mut View, b: &mut View, which: Cut) -> Option<String> {
-    let (longer, shorter) = if a.shape.first() > b.shape.first() { (a, b) } else { (b, a) };
+/// Cuts the longer of two to the rows that both have: the first ones, or the last. Only a GGUF file
+/// leaves out rows, and only those of no token, or those before the first position. Any other number
+/// of rows stays a difference.
+fn cut([a, b]: [&mut View; 2], which: Cut, facts: &[Facts; 2]) -> Option<String> {
+    let [longer, shorter] = if a.shape.first() > b.shape.first() { [0, 1] } else { [1, 0] };
+    let (original, file) = (&facts[longer], &facts[shorter]);
+    let (longer, shorter) = if longer == 0 { (a, &*b) } else { (b, &*a) };
     let plain = longer.rows == Rows::From(0) && longer.shape.len() == 2;
     if !plain || shorter.shape.len() != 2 || longer.shape == shorter.shape {
         return None;
     }
     let (all, kept) = (longer.shape[0], shorter.shape[0]);
-    let first = if which == Cut::ByPosition { all - kept } else { 0 };
-    (longer.shape[1] == shorter.shape[1]).then(|| {
+    let (is_known, first) = match which {
+        Cut::ByPosition => {
+            let first = all - kept;
+            (original.first_position.is_none_or(|known| known == first), first)
+        }
+        _ => (file.tokens == Some(kept), 0),
+    };
+    let is_cut = is_known && file.dialect == Dialect::Gguf && original.dialect != Dialect::Gguf;
+    (is_cut && longer.shape[1] == shorter.shape[1]).then(|| {
         longer.shape[0] = kept;
         longer.rows = Rows::From(first);
         format!("rows {first}..{} of {all}", first + kept)

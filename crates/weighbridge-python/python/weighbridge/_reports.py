@@ -750,6 +750,20 @@ class DiffTensor(TypedDict):
     message: str | None
 
 
+class DiffSetting(TypedDict):
+    """Part of a report."""
+
+    #: Key. Keys of GGUF metadata have no architecture.
+    key: str
+    #: Value in A, or null if A has none. Of long lists, the first element that differs.
+    a: Any
+    #: Value in B, or null if B has none. Of long lists, the first element that differs.
+    b: Any
+    #: True if it changes the output of the model. It counts as a difference unless --weights-only
+    #: is given.
+    counts: bool
+
+
 class DiffMetadataChanged(TypedDict):
     """Part of a report."""
 
@@ -795,6 +809,8 @@ class DiffReport(TypedDict):
     skipped: list[DiffReasons]
     #: Compared pairs.
     tensors: list[DiffTensor]
+    #: Settings that differ: keys of the config, of the GGUF metadata and of the tokenizer.
+    settings: list[DiffSetting]
     #: Differences in metadata and configs.
     metadata: DiffMetadata
     #: Notes on how names were matched, and other useful facts.
@@ -1122,6 +1138,7 @@ __all__ = [
     "DiffMetadataChanged",
     "DiffReasons",
     "DiffReport",
+    "DiffSetting",
     "DiffSummary",
     "DiffSummaryReencoded",
     "DiffSummaryWorst",

@@ -366,6 +366,7 @@ def diff(
     *,
     values: Literal["none", "differing", "all"] = "differing",
     exact: bool = False,
+    weights_only: bool = False,
     fail_over: str | None = None,
     reencode: bool = False,
     skip_unreadable: bool = False,

@@ -87,6 +87,13 @@ impl Weight {
     }
 }
 
+impl Weight {
+    /// Whether its numbers are in no file.
+    pub(crate) fn is_computed(&self) -> bool {
+        self.scheme() == COMPUTED
+    }
+}
+
 fn entry(Derived { name, shape, from }: Derived) -> Result<Entry> {
     let (pieces, turns) = match from {
         MadeOf::Weights(pieces) => (pieces, 1),

@@ -29,7 +29,8 @@ pub use conversion::{
 #[cfg(feature = "families")]
 pub use diff::{
     Changed, DiffMetadata, DiffOptions, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained,
-    FailOver, Metric, Reencoded, ReencodedSummary, Status, Values, Worst, WorstTensor, diff,
+    FailOver, Metric, Reencoded, ReencodedSummary, Setting, Status, Values, Worst, WorstTensor,
+    diff,
 };
 pub use hash::{HashOptions, HashReport, HashedPart, HashedWeight, hash};
 pub use inspect::{

@@ -30,6 +30,13 @@ pub(crate) struct Diff {
     #[arg(long, conflicts_with = "fail_over")]
     exact: bool,
 
+    /// Ignore settings: only weights decide the exit code
+    ///
+    /// By default, models with equal weights differ if a setting that changes the output differs: the
+    /// config, the tokenizer or the chat template. The report lists settings with this flag too.
+    #[arg(long, help_heading = "Weights")]
+    weights_only: bool,
+
     /// Fail on thresholds, e.g. 'cosine<0.999,max_abs>0.01'
     ///
     /// A weight differs if any condition holds. By default, weights with status `changed` differ.
@@ -142,6 +149,7 @@ impl Diff {
             .values(self.values.into())
             .exact(self.exact)
             .reencode(self.reencode)
+            .weights_only(self.weights_only)
             .skip_unreadable(self.skip_unreadable)
             .select(self.select.options())
             .transpose(move |name| transpose.iter().any(|re| re.is_match(name)))

@@ -25,6 +25,18 @@ pub(super) enum Counts {
 /// Writes the line.
 pub(super) fn write(out: &mut dyn Write, report: &DiffReport, counts: Counts) -> io::Result<()> {
     let all = report.tensors.len() as u64;
+    let summary = &report.summary;
+    // Nothing else makes the models differ, and nothing was left open.
+    let open = summary.undecoded + summary.unjudged;
+    if !report.ok && summary.failed + summary.missing + open == 0 {
+        let same = match counts {
+            _ if summary.compared == 0 => "same structure",
+            Counts::Rule => "within the thresholds",
+            Counts::Changed | Counts::Exact => "same weights",
+        };
+        let settings = super::settings::named(report).join(", ");
+        return writeln!(out, "{ALARM}{same}, different settings{ALARM:#}: {settings}");
+    }
     if report.ok && all > 0 && report.summary.identical == all {
         let every = if all == 1 { "" } else { "all " };
         return writeln!(out, "identical: {every}{}", plural(all, "weight"));

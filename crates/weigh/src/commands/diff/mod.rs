@@ -19,6 +19,7 @@ mod headline;
 mod modules;
 mod reencoded;
 mod render;
+mod settings;
 
 pub(crate) use args::Diff;
 use render::Shown;

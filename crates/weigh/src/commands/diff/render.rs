@@ -9,7 +9,7 @@ use weighbridge::ops::{DiffMetadata, DiffReport, DiffSummary, DiffTensor, Metric
 
 use super::headline::Counts;
 use super::modules::Modules;
-use super::{changes, cost, headline, reencoded};
+use super::{changes, cost, headline, reencoded, settings};
 use crate::render::Page;
 use crate::render::table::{Side, Table};
 use crate::render::units::{grouped, plural};
@@ -53,6 +53,7 @@ pub(super) fn write(
     cost::write(out, report)?;
     transforms(out, report)?;
     figures(out, &report.summary)?;
+    settings::write(out, report, limit, page.verbose)?;
     metadata(out, &lines, &report.metadata)?;
     for note in &report.notes {
         writeln!(out, "  note: {}", escaped(note))?;
@@ -390,7 +391,7 @@ fn metadata(out: &mut dyn Write, lines: &Lines, found: &DiffMetadata) -> io::Res
 }
 
 /// Shortens a value.
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}...", &text[..end]),

@@ -255,6 +255,13 @@ pub(crate) fn computed(name: &str) -> Option<&'static str> {
     COMPUTED.iter().find(|(end, _)| name.ends_with(end)).map(|(_, what)| *what)
 }
 
+/// Whether a tensor of a GGUF file has rotary factors, which the config of the original tells.
+pub(crate) fn is_factors(name: &str) -> bool {
+    const FACTORS: [&str; 3] =
+        ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"];
+    FACTORS.contains(&name)
+}
+
 /// How names of the vision model begin, at any dot: GGUF keeps it in a separate file.
 #[rustfmt::skip]
 pub(crate) const VISION: &[&str] = &[

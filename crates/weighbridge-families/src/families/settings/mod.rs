@@ -73,6 +73,14 @@ impl Settings {
         self.count("hidden_size")?.checked_div(self.count("num_attention_heads")?)
     }
 
+    /// All values by their names, with the rotary parameters under one name each, wherever the config
+    /// has them.
+    pub fn all(&self) -> Vec<(String, Json)> {
+        let own = self.values.iter().filter(|(key, _)| !rope::is_stated_by(key));
+        let own = own.map(|(key, value)| (key.clone(), value.clone()));
+        own.chain(rope::named(&self.rope)).filter(|(_, value)| !value.is_null()).collect()
+    }
+
     /// States something that no config does.
     pub fn state(&mut self, key: &str, value: Json) {
         self.values.insert(key.to_owned(), value);

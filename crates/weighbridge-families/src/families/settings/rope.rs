@@ -117,3 +117,30 @@ const THETA: &[&str] = &[
 const LOCAL_THETA: &[&str] = &[
     "local_rope_theta", "rope_local_theta", "rope_theta_local", "swa_rope_theta", "rope_local_base_freq",
 ];
+
+/// Whether a key of a config states rotary parameters, which have names of their own.
+pub(super) fn is_stated_by(key: &str) -> bool {
+    let more = ["rope_parameters", "rope_scaling", "partial_rotary_factor", "rope_pct"];
+    THETA.contains(&key) || LOCAL_THETA.contains(&key) || more.contains(&key)
+}
+
+/// Parameters by name: `rope_theta`, `rope_scaling.factor`, `sliding_attention.rope_theta`.
+pub(super) fn named(rope: &Values) -> Vec<(String, Json)> {
+    let mut all = Vec::new();
+    for (key, value) in rope {
+        match (key.as_str(), value) {
+            (_, Json::Object(layers)) => {
+                let of = |(name, value): (String, Json)| (format!("{key}.{name}"), value);
+                all.extend(named(layers).into_iter().map(of));
+            }
+            // An older name of `rope_type`, a kind that scales nothing, and a record of the training.
+            ("type" | "finetuned", _) => {}
+            ("rope_type", kind) if kind == "default" => {}
+            ("rope_theta" | "partial_rotary_factor", value) => {
+                all.push((key.clone(), value.clone()));
+            }
+            (_, value) => all.push((format!("rope_scaling.{key}"), value.clone())),
+        }
+    }
+    all
+}

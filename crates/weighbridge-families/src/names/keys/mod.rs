@@ -90,6 +90,17 @@ pub fn computed_tensors(config: &Json) -> Vec<(&'static str, Vec<f32>)> {
     of_config(config).map_or_else(Vec::new, |family| (family.computed)(&settings(config)))
 }
 
+/// Returns the settings of a language model, with everything that transformers fills in and one name
+/// for each rotary parameter, wherever the config has it.
+pub fn effective(config: &Json) -> Vec<(String, Json)> {
+    settings(config).all()
+}
+
+/// Whether a tensor is computed from the config, not from weights.
+pub fn is_computed(name: &str) -> bool {
+    crate::families::is_factors(name)
+}
+
 fn unknown(config: &Json) -> Error {
     let class = config["architectures"][0].as_str().or(config["model_type"].as_str());
     let class = crate::text::escaped(class.unwrap_or("without a stated class"));

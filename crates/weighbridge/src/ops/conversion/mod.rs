@@ -56,6 +56,8 @@ pub use verify::{
     verify_quantized, was_dequantized,
 };
 
+pub(in crate::ops) use translate::{described, file as sibling_file};
+
 use repository::Repository;
 use values::{Values, Verb};
 

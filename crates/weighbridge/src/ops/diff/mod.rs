@@ -17,6 +17,7 @@ use crate::pipeline::{Memory, Pool};
 
 mod bytes;
 mod change;
+mod computed;
 mod figure;
 mod judge;
 mod metadata;
@@ -28,6 +29,7 @@ mod reencode;
 mod report;
 mod rules;
 mod second_look;
+mod settings;
 mod side;
 mod summary;
 mod tensor;
@@ -36,7 +38,8 @@ mod values;
 pub use judge::Status;
 pub use options::{DiffOptions, Values};
 pub use report::{
-    Changed, DiffMetadata, DiffReport, DiffSummary, Explained, ReencodedSummary, Worst, WorstTensor,
+    Changed, DiffMetadata, DiffReport, DiffSummary, Explained, ReencodedSummary, Setting, Worst,
+    WorstTensor,
 };
 pub use rules::{FailOver, Metric};
 pub use tensor::{DiffPlace, DiffTensor, Reencoded};
@@ -128,13 +131,9 @@ impl<'m> Comparison<'m> {
         };
         let mut pairing =
             names::pair(&named(a, &weights[0]), &named(b, &weights[1]), &options.rules);
-        let name = |which: usize, index: usize| weights[which][index].name();
-        pairing.pairs.retain(|pair| options.select.wants_any(&[name(0, pair.a), name(1, pair.b)]));
-        pairing.only_a.retain(|&index| options.select.wants(name(0, index)));
-        pairing.only_b.retain(|&index| options.select.wants(name(1, index)));
-        pairing.explained.retain(|(which, index, _)| {
-            options.select.wants(name(usize::from(*which == Which::B), *index))
-        });
+        keep_selected(&mut pairing, &weights, options);
+        let reads_values = options.values != Values::None;
+        computed::check([a, b], &mut weights, &mut pairing, reads_values)?;
         let problems = [problems_by_weight(a, &weights[0])?, problems_by_weight(b, &weights[1])?];
         let tensor = |pair: &Pair| {
             let (a, b) = (&weights[0][pair.a], &weights[1][pair.b]);
@@ -372,15 +371,21 @@ impl<'m> Comparison<'m> {
             name: name(usize::from(*which == Which::B), *index),
             reason: reason.clone(),
         };
+        let settings = settings::compare(a, b);
+        let differ = !self.options.weights_only && settings.settings.iter().any(|one| one.counts);
         DiffReport {
             a: a.path().to_string_lossy().into_owned(),
             b: b.path().to_string_lossy().into_owned(),
-            ok: summary.failed == 0 && summary.missing == 0,
+            ok: summary.failed == 0 && summary.missing == 0 && !differ,
             only_a: self.pairing.only_a.iter().map(|&index| name(0, index)).collect(),
             only_b: self.pairing.only_b.iter().map(|&index| name(1, index)).collect(),
             explained: self.pairing.explained.iter().map(explained).collect(),
             skipped: self.skipped,
-            notes: hazards_of([a, b]).chain(self.pairing.notes.iter().cloned()).collect(),
+            notes: hazards_of([a, b])
+                .chain(self.pairing.notes.into_iter())
+                .chain(settings.notes)
+                .collect(),
+            settings: settings.settings,
             metadata: metadata::compare(a, b),
             summary,
             tensors: self.tensors,
@@ -396,6 +401,17 @@ fn hazards_of(models: [&Model; 2]) -> impl Iterator<Item = String> {
         model.hazards().iter().map(note).collect::<Vec<_>>()
     };
     models.into_iter().flat_map(of)
+}
+
+/// Leaves the weights that are to be compared.
+fn keep_selected(pairing: &mut Pairing, weights: &[Vec<Weight>; 2], options: &DiffOptions) {
+    let name = |which: usize, index: usize| weights[which][index].name();
+    pairing.pairs.retain(|pair| options.select.wants_any(&[name(0, pair.a), name(1, pair.b)]));
+    pairing.only_a.retain(|&index| options.select.wants(name(0, index)));
+    pairing.only_b.retain(|&index| options.select.wants(name(1, index)));
+    pairing.explained.retain(|(which, index, _)| {
+        options.select.wants(name(usize::from(*which == Which::B), *index))
+    });
 }
 
 /// Takes out weights that cannot be read; gives them with the reasons.

@@ -41,6 +41,7 @@ pub struct DiffOptions {
     pub(super) exact: bool,
     pub(super) skip_unreadable: bool,
     pub(super) reencode: bool,
+    pub(super) weights_only: bool,
     pub(super) work: Work,
 }
 
@@ -62,6 +63,11 @@ setters! { DiffOptions:
 
     /// Whether every value that is not bit-identical counts as a difference.
     exact(exact: bool) exact = exact;
+
+    /// Whether only weights decide about [`DiffReport::ok`]. Settings that differ are listed anyway.
+    ///
+    /// [`DiffReport::ok`]: super::DiffReport::ok
+    weights_only(weights_only: bool) weights_only = weights_only;
 
     /// Skips weights that cannot be read on either side instead of returning an error.
     /// [`DiffReport::skipped`] lists them.

@@ -18,6 +18,7 @@ reports! {
         pub explained: Vec<Explained>,
         pub skipped: Vec<Explained>,
         pub tensors: Vec<DiffTensor>,
+        pub settings: Vec<Setting>,
         pub metadata: DiffMetadata,
         pub notes: Vec<String>,
     }
@@ -76,6 +77,14 @@ reports! {
         pub side: &'static str,
         pub name: String,
         pub reason: String,
+    }
+
+    /// A setting that differs: a key of a config, of metadata or of a tokenizer.
+    pub struct Setting {
+        pub key: String,
+        pub a: serde_json::Value,
+        pub b: serde_json::Value,
+        pub counts: bool,
     }
 
     /// Entries of metadata and configs that are not the same.

@@ -21,7 +21,7 @@ impl Window {
     /// use weighbridge::{Model, output::LocalFile};
     /// let weight = Model::open("model.gguf")?.find("blk.0.ffn_up.weight")?;
     /// let window = Window::of(&weight, &ShowOptions::default())?;
-    /// window.write_as("npy", &LocalFile::new("ffn_up.npy", false))?;
+    /// window.write_as("npy", &LocalFile::new("ffn_up.npy".as_ref(), false))?;
     /// # Ok::<(), weighbridge::Error>(())
     /// ```
     pub fn write_as(&self, format: &str, to: &dyn Destination) -> Result<()> {

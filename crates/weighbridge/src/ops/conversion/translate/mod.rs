@@ -20,11 +20,14 @@ use crate::pipeline::{ExtraFile, Kept, OutputType, Target, kept_metadata};
 
 mod adapter;
 mod base;
+mod described;
 pub(super) mod modelfile;
 mod siblings;
 mod to_gguf;
 mod to_hf;
 
+pub(in crate::ops) use described::described;
+pub(in crate::ops) use siblings::file;
 pub(super) use siblings::read;
 use to_gguf::Draft;
 

@@ -19,7 +19,7 @@ pub(super) fn home(model: &Model) -> &Path {
 }
 
 /// A file beside the weights, if it is there.
-pub(super) fn file(model: &Model, name: &str) -> Result<Option<Vec<u8>>> {
+pub(in crate::ops) fn file(model: &Model, name: &str) -> Result<Option<Vec<u8>>> {
     file_in(model, home(model), name)
 }
 

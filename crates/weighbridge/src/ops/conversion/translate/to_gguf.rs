@@ -84,19 +84,9 @@ pub(super) fn left_out(left_out: Vec<(usize, String)>, weights: &[Weight]) -> Ve
 impl Draft {
     /// Reads the files that tell more about the model.
     fn new(model: &Model, derived: Vec<Derived>, tokenizer: Vec<(String, Value)>) -> Result<Self> {
-        let json = |name: &str| -> Result<Option<Json>> {
-            let parsed = |text: Vec<u8>| config::parse(&text).map_err(|e| e.inside(name));
-            file(model, name)?.map(parsed).transpose()
-        };
-        let pooling = match json("modules.json")?.as_ref().and_then(pooling_config) {
-            Some(name) => Some(json(&name)?.ok_or_else(|| {
-                let name = escaped(&name);
-                Error::malformed(format!("modules.json names {name}, which does not exist"))
-            })?),
-            None => None,
-        };
-        let generation = json("generation_config.json")?;
-        Ok(Self { derived, tokenizer, generation, pooling, card: card(model)? })
+        let generation = json_file(model, "generation_config.json")?;
+        let (pooling, card) = (pooling(model)?, card(model)?);
+        Ok(Self { derived, tokenizer, generation, pooling, card })
     }
 
     /// The model in the types that are asked for, with the codes that are moved.
@@ -147,6 +137,23 @@ impl Draft {
         }
         Ok(entries)
     }
+}
+
+/// A JSON document beside the weights, if it is there.
+pub(super) fn json_file(model: &Model, name: &str) -> Result<Option<Json>> {
+    let parsed = |text: Vec<u8>| config::parse(&text).map_err(|e| e.inside(name));
+    file(model, name)?.map(parsed).transpose()
+}
+
+/// How vectors are pooled, if the repository says that.
+pub(super) fn pooling(model: &Model) -> Result<Option<Json>> {
+    let modules = json_file(model, "modules.json")?;
+    let Some(name) = modules.as_ref().and_then(pooling_config) else { return Ok(None) };
+    let pooling = json_file(model, &name)?.ok_or_else(|| {
+        let name = escaped(&name);
+        Error::malformed(format!("modules.json names {name}, which does not exist"))
+    })?;
+    Ok(Some(pooling))
 }
 
 /// The text of a model's card, if there is one.
@@ -292,7 +299,7 @@ fn pooling_config(modules: &Json) -> Option<String> {
     is_inside.then(|| format!("{folder}/config.json"))
 }
 
-fn tokenizer_entries(
+pub(super) fn tokenizer_entries(
     model: &Model,
     config: &Json,
     pre: Option<&str>,
