@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use crate::arithmetic::columns::{Alike, ColumnPacker, WordLayout, Zeros};
-use crate::framework::{LaidOut, TargetLayout, ToLayOut, LayoutMismatch};
+use crate::framework::{LaidOut, LayoutMismatch, TargetLayout, ToLayOut};
 use crate::text::shortened;
 
 /// AWQ's layout for matrix multiplication.

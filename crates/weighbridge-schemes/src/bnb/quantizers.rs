@@ -16,7 +16,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::linear_layers::{is_linear, is_quantized};
 use crate::framework::conventions::turned_layers;
-use crate::framework::{Candidate, Chosen, Encoder, TypeAssignment, Quantizer, Request};
+use crate::framework::{Candidate, Chosen, Encoder, Quantizer, Request, TypeAssignment};
 
 /// Every quantizer.
 pub(super) const ALL: &[&dyn Quantizer] = &[

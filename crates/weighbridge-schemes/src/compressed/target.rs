@@ -14,8 +14,8 @@ use crate::arithmetic::SmallFloats;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::framework::{
-    CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, LaidOut, PackedWeight, Packer,
-    Panel, TargetLayout, ToLayOut, LayoutMismatch,
+    CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, LaidOut, LayoutMismatch,
+    PackedWeight, Packer, Panel, TargetLayout, ToLayOut,
 };
 
 /// The layout.

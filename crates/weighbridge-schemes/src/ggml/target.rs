@@ -14,8 +14,8 @@ use crate::blocks::Block;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{
-    CodeNumbers, CodedWeight, EncodedTensor, Groups, LaidOut, Order, PackedWeight, Packer, Panel,
-    TargetLayout, ToLayOut, LayoutMismatch,
+    CodeNumbers, CodedWeight, EncodedTensor, Groups, LaidOut, LayoutMismatch, Order, PackedWeight,
+    Packer, Panel, TargetLayout, ToLayOut,
 };
 
 /// All of them.

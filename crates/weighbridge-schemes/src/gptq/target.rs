@@ -7,7 +7,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::arithmetic::columns::{Alike, ColumnPacker, WordLayout, Zeros};
-use crate::framework::{LaidOut, TargetLayout, ToLayOut, LayoutMismatch};
+use crate::framework::{LaidOut, LayoutMismatch, TargetLayout, ToLayOut};
 
 /// GPTQ's layout.
 pub(super) struct GptqLayout;

@@ -17,7 +17,7 @@ use super::{KEY, module_of};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{
-    Additions, Candidate, Chosen, Configs, TypeAssignment, QuantizeWishes, Quantizer, Request,
+    Additions, Candidate, Chosen, Configs, QuantizeWishes, Quantizer, Request, TypeAssignment,
 };
 use crate::text::shortened;
 
@@ -98,7 +98,12 @@ impl MlxQuantizer {
             .hint(format!("supported group sizes: {names}")))
     }
 
-    fn fate_of(&self, weight: &Candidate<'_>, kind: Kind, notes: &mut Vec<String>) -> Result<TypeAssignment> {
+    fn fate_of(
+        &self,
+        weight: &Candidate<'_>,
+        kind: Kind,
+        notes: &mut Vec<String>,
+    ) -> Result<TypeAssignment> {
         let columns = weight.shape.last().copied().unwrap_or(0);
         if columns % kind.group != 0 {
             let (name, group) = (weight.name, kind.group);

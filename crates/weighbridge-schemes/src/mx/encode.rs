@@ -24,7 +24,7 @@ use crate::arithmetic::precision::{Brain, Precision};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{
-    Candidate, Chosen, Decoded, EncodedTensor, Encoder, TypeAssignment, Groups, Quantizer, Request,
+    Candidate, Chosen, Decoded, EncodedTensor, Encoder, Groups, Quantizer, Request, TypeAssignment,
     WeightEncoder,
 };
 use crate::simd::small_floats::e8m0;

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{GROUP, modelopt};
 use crate::arithmetic::SmallFloats;
-use crate::framework::{CodeNumbers, CodedWeight, LaidOut, TargetLayout, ToLayOut, LayoutMismatch};
+use crate::framework::{CodeNumbers, CodedWeight, LaidOut, LayoutMismatch, TargetLayout, ToLayOut};
 
 /// ModelOpt's layout.
 pub(super) struct ModelOptLayout;

@@ -20,7 +20,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::fused_layers::Fused;
 use crate::framework::conventions::linear_choice::choose_linear;
-use crate::framework::{Candidate, Chosen, TypeAssignment, Quantizer, Request};
+use crate::framework::{Candidate, Chosen, Quantizer, Request, TypeAssignment};
 
 mod coding;
 mod encoder;
@@ -211,8 +211,11 @@ impl Preset {
     /// What compressed-tensors always decodes to bf16 does not run beside layers of another type.
     fn type_note(&self, request: &Request<'_>, fates: &[TypeAssignment]) -> Option<String> {
         let is_small = matches!(self.codes, Codes::Mxfp4 | Codes::Mxfp8 | Codes::Nvfp4);
-        let mut encoded =
-            request.weights.iter().zip(fates).filter(|(_, fate)| matches!(fate, TypeAssignment::Encode(_)));
+        let mut encoded = request
+            .weights
+            .iter()
+            .zip(fates)
+            .filter(|(_, fate)| matches!(fate, TypeAssignment::Encode(_)));
         let other = encoded.find(|(weight, _)| weight.dtype != DType::BF16)?.0.dtype;
         is_small.then(|| {
             format!(

@@ -76,7 +76,8 @@ impl Quantizer for Way {
             weight.shape.len() == 2 && weight.shape.iter().any(|side| side % SIDE != 0)
         };
         let encoded = request.weights.iter().zip(&choice.fates);
-        let encoded = encoded.filter(|(_, fate)| matches!(fate, crate::framework::TypeAssignment::Encode(_)));
+        let encoded =
+            encoded.filter(|(_, fate)| matches!(fate, crate::framework::TypeAssignment::Encode(_)));
         let partial = encoded.map(|(weight, _)| weight).filter(is_partial).count();
         if *self == Self::Blocks && partial > 0 {
             choice.notes.push(format!(

@@ -30,7 +30,8 @@ use crate::catalog::Value;
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
 use crate::framework::{
-    Candidate, Chosen, Encoder, Even, TypeAssignment, Importance, QuantizeWishes, Quantizer, Request,
+    Candidate, Chosen, Encoder, Even, Importance, QuantizeWishes, Quantizer, Request,
+    TypeAssignment,
 };
 
 /// The version of the block types that files state.

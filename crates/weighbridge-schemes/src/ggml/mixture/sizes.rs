@@ -8,7 +8,7 @@ use super::notes::Notes;
 use super::{checked_importance, encoder};
 use crate::blocks::Block;
 use crate::catalog::Value;
-use crate::framework::{Encoder, Even, TypeAssignment, Importance, Request};
+use crate::framework::{Encoder, Even, Importance, Request, TypeAssignment};
 
 /// Types that need no importance, and those that do. Types whose rows must be whole blocks of 256 come
 /// with ones that fit other rows.

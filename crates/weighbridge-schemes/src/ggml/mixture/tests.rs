@@ -227,7 +227,9 @@ fn what_is_stored_so_already_or_kept_stays() {
     tried.block = None;
     tried.keeps = vec!["output.weight"];
     let fates = tried.choose("Q8_0").unwrap().fates;
-    assert!(matches!(fates[1], TypeAssignment::Keep) && matches!(fates[0], TypeAssignment::Encode(_)));
+    assert!(
+        matches!(fates[1], TypeAssignment::Keep) && matches!(fates[0], TypeAssignment::Encode(_))
+    );
     let fates = tried.choose("BF16").unwrap().fates;
     assert!(fates.iter().all(|fate| matches!(fate, TypeAssignment::Keep)));
     let fates = tried.choose("F16").unwrap().fates;

@@ -381,10 +381,7 @@ impl<'m> Comparison<'m> {
             only_b: self.pairing.only_b.iter().map(|&index| name(1, index)).collect(),
             explained: self.pairing.explained.iter().map(explained).collect(),
             skipped: self.skipped,
-            notes: hazards_of([a, b])
-                .chain(self.pairing.notes.into_iter())
-                .chain(settings.notes)
-                .collect(),
+            notes: hazards_of([a, b]).chain(self.pairing.notes).chain(settings.notes).collect(),
             settings: settings.settings,
             metadata: metadata::compare(a, b),
             summary,
