@@ -55,6 +55,7 @@ COMPARING: dict[str, Any] = {
     "exact": True,
     "fail_over": "cosine<0.999",
     "reencode": True,
+    "weights_only": True,
     "map": {"model.norm.weight": "model.norm.weight"},
     "transpose": ["nothing"],
 }
