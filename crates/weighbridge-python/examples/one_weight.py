@@ -22,7 +22,7 @@ FIRST = 100_000
 
 
 def sparse_file(path: Path) -> Path:
-    """A sparse safetensors file: 280 weights of 2 GiB each, of which four rows are written."""
+    """A sparse safetensors file: 280 weights of 2 GiB each. Only four rows are written."""
     each = ROWS * COLUMNS * 2
     header = {
         f"layers.{layer}.weight": {

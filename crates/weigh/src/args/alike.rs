@@ -120,7 +120,7 @@ fn python_has_the_verbs_or_a_reason() {
     let missing: Vec<_> = verbs.difference(&listed).collect();
     assert!(missing.is_empty(), "Python has no functions for the verbs {missing:?}");
     let gone: Vec<_> = listed.difference(&verbs).filter(|verb| **verb != "help").collect();
-    assert!(gone.is_empty(), "there are no verbs {gone:?}");
+    assert!(gone.is_empty(), "unknown verbs {gone:?}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Tells flags and their values from words; `None` if there is a flag that nobody knows.
+    /// Separates flags and their values from words; `None` for an unknown flag.
     fn split(args: &'a [OsString], whole: &clap::Command, verb: &clap::Command) -> Option<Self> {
         let mut given =
             Self { words: VecDeque::new(), flags: Vec::new(), has_output: false, has_type: false };

@@ -1,10 +1,10 @@
-//! Pickles that nobody asked to open: recognised by content, and searched for attacks.
+//! Pickles next to the opened weights: recognised by content and searched for attacks.
 //!
 //! Python loads a pickle whatever it is called, and runs it up to the first byte that makes no
 //! sense. So neither the extension nor a clean end is asked for.
 
 use crate::catalog::{Catalog, Finding};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
 
@@ -16,9 +16,9 @@ use super::report::Checkpoint;
 /// The kind of finding for a global that only an attack needs.
 const DANGEROUS: &str = "dangerous-global";
 
-/// What is read of a file that may be a pickle of protocol 0 or 1. These have no first bytes of
-/// their own, so any text could be one.
-const MOST_UNMARKED: u64 = 1 << 20;
+/// Most bytes that are read of a file that may be a pickle of protocol 0 or 1. These have no first
+/// bytes of their own, so any text could be one.
+const MOST_UNMARKED: u64 = 64 << 20;
 
 /// The dangerous globals of a file; `None` if it is not a pickle and holds none.
 pub(super) fn audit(input: &Input, opening: &Opening<'_>) -> Result<Option<Vec<Finding>>> {
@@ -60,11 +60,14 @@ fn unmarked(head: &[u8], input: &Input, opening: &Opening<'_>) -> Result<Option<
     if matches!(extent(head, 0), Extent::Broken(_)) && !is_attack(head) {
         return Ok(None);
     }
-    let len = input.whole_len()?.min(MOST_UNMARKED);
-    let bytes = input.bytes(0, len, opening.budget, "the pickle")?;
+    let whole = input.whole_len()?;
+    let bytes = input.bytes(0, whole.min(MOST_UNMARKED), opening.budget, "the pickle")?;
     let program = run(&bytes, 0, opening.budget)?;
     if !calls_dangerous(&program) {
-        return Ok(None);
+        // A long harmless start may hide an attack behind it.
+        let is_cut = whole > MOST_UNMARKED && matches!(extent(&bytes, 0), Extent::More(_));
+        let message = "its first 64 MiB are instructions of a pickle without an end";
+        return if is_cut { Err(Error::limit(message)) } else { Ok(None) };
     }
     let mut file = Checkpoint::new(opening, Catalog::default());
     file.report(&program.heap)?;

@@ -40,6 +40,7 @@ pub const KINDS: &[&str] = &[
     "size-mismatch",
     "trailing-bytes",
     "truncated",
+    "unchecked",
     "undecodable",
     "unknown-byte-order",
     "unknown-global",

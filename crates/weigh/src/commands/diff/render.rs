@@ -233,7 +233,7 @@ fn small(value: f64) -> String {
     }
 }
 
-/// Whether a weight needs a line besides its metrics.
+/// Whether a weight needs a line in addition to its metrics.
 fn has_more(tensor: &DiffTensor) -> bool {
     matches!(tensor.status, Status::Changed | Status::Shape) || tensor.message.is_some()
 }

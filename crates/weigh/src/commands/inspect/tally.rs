@@ -7,7 +7,7 @@ use weighbridge::ops::Report;
 use super::Outcome;
 use crate::render::units::{grouped, plural};
 
-/// The kind of problem of a file that attacks whoever loads it.
+/// The problem kind of malicious files.
 const DANGEROUS: &str = "dangerous-global";
 
 /// The counts. The field names are those of the JSON summary.

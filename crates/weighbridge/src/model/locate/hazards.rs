@@ -3,6 +3,7 @@
 //! A repository with safetensors often has pickles too: `pytorch_model.bin`, `training_args.bin`.
 //! A reader that ignores them must not call the repository clean.
 
+use std::io;
 use std::path::Path;
 
 use super::listing::{Entry, Listing};
@@ -10,7 +11,8 @@ use super::search::Search;
 use super::{Located, shown};
 use crate::catalog::Finding;
 use crate::containers::{self, Audited};
-use crate::input::Input;
+use crate::error::{Error, ErrorKind};
+use crate::input::{Input, error_of};
 use crate::limits::Budget;
 
 /// Dangerous calls that are listed for one file.
@@ -28,8 +30,12 @@ pub(super) fn look(listing: &Listing<'_>, models: &mut [Located]) {
         // The search's own budget is for finding the model.
         let budget = Budget::new(listing.search.budget.limits().clone());
         let search = Search { folder: folder.clone(), budget: &budget };
-        if let Ok(inside) = Listing::read(&entry.path, &search) {
-            look_in(&inside, &listing.folder, models);
+        match Listing::read(&entry.path, &search) {
+            Ok(inside) => look_in(&inside, &listing.folder, models),
+            Err(error) => {
+                let hazard = unchecked(&format!("{}/", shown(Path::new(&entry.name))), &error);
+                models.iter_mut().for_each(|model| model.hazards.push(hazard.clone()));
+            }
         }
     }
 }
@@ -52,7 +58,12 @@ fn look_in(listing: &Listing<'_>, root: &Path, models: &mut [Located]) {
 
 /// What is dangerous in one file, and a note if its name hides what it is.
 fn hazards_of(entry: &Entry, name: &str, search: &Search<'_>) -> (Vec<Finding>, Option<String>) {
-    let Ok(input) = Input::open_in(&*search.folder, &entry.path) else { return Default::default() };
+    let input = match search.folder.open(&entry.path) {
+        Ok(source) => Input::from_source(source, &entry.path),
+        // A broken link: nothing can be loaded.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Default::default(),
+        Err(e) => return (vec![unchecked(name, &error_of(e, "cannot open"))], None),
+    };
     let budget = Budget::new(search.budget.limits().clone());
     match containers::audit(&input, &budget) {
         Ok(None) => Default::default(),
@@ -65,11 +76,17 @@ fn hazards_of(entry: &Entry, name: &str, search: &Search<'_>) -> (Vec<Finding>, 
             let is_hidden = hazards.is_empty() && !is_named_so && has_extension(name);
             (hazards, is_hidden.then(|| format!("{name} is a pickle, despite its extension")))
         }
+        Err(error) if error.kind() == ErrorKind::Io => (vec![unchecked(name, &error)], None),
         Err(error) => {
             let message = format!("{name} cannot be checked for dangerous code: {error}");
             (vec![Finding::general("broken-pickle", message)], None)
         }
     }
+}
+
+/// A file that may be anything, because it cannot be read. It must not pass as harmless.
+fn unchecked(name: &str, error: &Error) -> Finding {
+    Finding::general("unchecked", format!("{name} was not checked for dangerous code: {error}"))
 }
 
 fn has_extension(name: &str) -> bool {

@@ -12,7 +12,7 @@ const DESCRIPTIVE: &[&str] = &[
     "tokenizer_class", "text_config", "vision_config", "hidden_dropout", "attention_dropout",
     "classifier_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop", "attn_implementation",
     "router_aux_loss_coef", "initializer_range", "initializer_factor", "is_decoder",
-    "is_encoder_decoder", "cross_attention_hidden_size", "head_dim", "layer_types",
+    "is_encoder_decoder", "cross_attention_hidden_size", "head_dim",
     "mlp_only_layers", "model_name", "license",
 ];
 
@@ -65,7 +65,8 @@ mod tests {
 
     #[test]
     fn what_changes_the_output_counts() {
-        let counted = ["hidden_act", "rms_norm_eps", "eos_token_id", "rope_scaling.factor"];
+        let counted =
+            ["hidden_act", "layer_types", "rms_norm_eps", "eos_token_id", "rope_scaling.factor"];
         assert!(counted.iter().all(|key| of_config(key)));
         let ignored = ["torch_dtype", "_name_or_path", "quantization_config", "attention_dropout"];
         assert!(!ignored.iter().any(|key| of_config(key)));

@@ -4,17 +4,25 @@ use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
 
-use super::{Compared, Entry, counts, is_same, read, shown};
+use super::{Compared, Entry, counts, is_same, shown};
 use crate::catalog::Value;
+use crate::error::Result;
 use crate::model::Model;
+use crate::source::Source;
 use crate::tokenizer::TOKENS;
 
 const ARCHITECTURE: &str = "general.architecture";
 
-/// The metadata of a file.
-pub(super) fn entries(model: &Model) -> Vec<Entry> {
+/// The metadata of a file, with the elements of arrays that were left in the file.
+pub(super) fn entries(model: &Model) -> Result<Vec<Entry>> {
+    let read = |value: &Value, source: &Source| match value {
+        Value::Array(array) => {
+            source.array(array).map(|values| values.iter().map(Value::to_json).collect())
+        }
+        other => Ok(other.to_json()),
+    };
     let metadata = model.metadata().into_iter();
-    metadata.map(|(key, value, source)| (key.to_owned(), read(value, source))).collect()
+    metadata.map(|(key, value, source)| Ok((key.to_owned(), read(value, source)?))).collect()
 }
 
 /// Metadata that was computed.
@@ -28,8 +36,10 @@ pub(super) fn computed(entries: Vec<(String, Value)>) -> Vec<Entry> {
 
 /// Compares two files.
 pub(super) fn compare(models: [&Model; 2], found: &mut Compared) {
-    let sides = models.map(entries);
-    compare_entries([&sides[0], &sides[1]], false, found);
+    match models.map(entries) {
+        [Ok(a), Ok(b)] => compare_entries([&a, &b], false, found),
+        [Err(error), _] | [_, Err(error)] => found.not_compared(&error.to_string()),
+    }
 }
 
 /// Compares computed metadata with that of a file. Entries on one side only are listed if they count:

@@ -7,11 +7,9 @@
 use serde_json::Value as Json;
 
 use super::report::Setting;
-use crate::catalog::Value;
 use crate::config;
 use crate::model::Model;
 use crate::ops::conversion::described;
-use crate::source::Source;
 
 mod counts;
 mod gguf;
@@ -69,7 +67,10 @@ impl Form {
 
 /// Compares a repository with a GGUF file.
 fn across(repository: &Model, file: &Model, is_swapped: bool, found: &mut Compared) {
-    let stored = gguf::entries(file);
+    let stored = match gguf::entries(file) {
+        Ok(stored) => stored,
+        Err(error) => return found.not_compared(&error.to_string()),
+    };
     let tokens = stored.iter().find(|(key, _)| key == crate::tokenizer::TOKENS);
     let tokens = tokens.and_then(|(_, tokens)| tokens.as_array()).map(Vec::len);
     let described = match described(repository, tokens.unwrap_or(0) as u64) {
@@ -113,17 +114,6 @@ fn is_same(a: &Json, b: &Json) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
         }
         _ => a == b,
-    }
-}
-
-/// A value of metadata, with the elements of an array that was left in the file.
-fn read(value: &Value, source: &Source) -> Json {
-    match value {
-        Value::Array(array) => match source.array(array) {
-            Ok(values) => values.iter().map(Value::to_json).collect(),
-            Err(_) => value.to_json(),
-        },
-        other => other.to_json(),
     }
 }
 

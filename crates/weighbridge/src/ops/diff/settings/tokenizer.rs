@@ -42,10 +42,10 @@ pub(super) fn compare(models: [&Model; 2], found: &mut Compared) {
                 found.add(&format!("tokenizer.{key}"), shown([a, b]), true);
             }
         }
-        let [a, b] = [&models[0], &models[1]].map(|model| template(model));
-        if a != b {
-            found.add("chat_template", [a, b], true);
-        }
+    }
+    let [a, b] = models.map(template);
+    if a != b {
+        found.add("chat_template", [a, b], true);
     }
 }
 
