@@ -29,6 +29,7 @@ pub mod sys;
 pub mod text;
 pub mod unpack;
 pub mod view;
+pub mod warning;
 
 pub use config::Config;
 pub use dtype::{DType, StoredType};

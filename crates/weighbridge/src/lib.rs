@@ -81,7 +81,7 @@ pub use weighbridge_core::catalog;
 pub use weighbridge_core::output;
 use weighbridge_core::{
     blocks, bounds, compare, config, crc, cursor, dtype, error, inflate, input, limits, near,
-    number, shape, simd, source, stop, sys, text, view,
+    number, shape, simd, source, stop, sys, text, view, warning,
 };
 #[cfg(feature = "families")]
 use weighbridge_families::{families, names, tokenizer};

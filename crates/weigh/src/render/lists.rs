@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr as _;
 use weighbridge::internals::text::escaped;
-use weighbridge::ops::{Dropped, LeftBehind};
+use weighbridge::ops::{Dropped, LeftBehind, Warning};
 
 use super::units::grouped;
 use super::wrap::wrapped;
-use super::{LABEL, Page};
+use super::{ALARM, LABEL, Page};
 use crate::remedy;
 
 /// Writes lines of a label and its value.
@@ -37,6 +37,20 @@ pub(crate) fn remarks(out: &mut dyn Write, page: &Page, notes: &[String]) -> io:
         wrapped(out, page.width, 8, 8, &escaped(note))?;
     }
     more(out, notes.len() - shown)
+}
+
+/// Writes the warnings. All of them are shown: each is a difference that nothing else tells.
+pub(crate) fn warned(out: &mut dyn Write, page: &Page, warnings: &[Warning]) -> io::Result<()> {
+    if warnings.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    for Warning { key, value, message, .. } in warnings {
+        let value = if value.is_null() { String::new() } else { format!(" {value}") };
+        write!(out, "  {ALARM}warning:{ALARM:#} ")?;
+        wrapped(out, page.width, 8, 11, &escaped(&format!("{key}{value}: {message}")))?;
+    }
+    Ok(())
 }
 
 /// Lists stored tensors that no weight uses.

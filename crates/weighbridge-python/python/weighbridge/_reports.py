@@ -210,6 +210,19 @@ class ConvertFile(TypedDict):
     kept: bool
 
 
+class ConvertConversionWarning(TypedDict):
+    """Part of a report."""
+
+    #: Kind in kebab-case: setting-not-carried, will-not-load, ..
+    kind: str
+    #: The setting, or another subject.
+    key: str
+    #: Its value in the source; null if it has none.
+    value: Any
+    #: The consequence.
+    message: str
+
+
 class ConvertConversion(TypedDict):
     """Part of a report."""
 
@@ -223,6 +236,8 @@ class ConvertConversion(TypedDict):
     weights: int
     #: Number of elements.
     parameters: int
+    #: What programs that load the output do differently.
+    warnings: NotRequired[list[ConvertConversionWarning]]
     #: Stored bytes in the source.
     read_bytes: int
     #: Bytes in the output.
@@ -1121,6 +1136,7 @@ class ShowReport(TypedDict):
 
 __all__ = [
     "ConvertConversion",
+    "ConvertConversionWarning",
     "ConvertCost",
     "ConvertDecodedA",
     "ConvertFile",

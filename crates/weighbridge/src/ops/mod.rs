@@ -17,6 +17,7 @@ mod stats;
 mod work;
 
 pub use crate::pipeline::OutputType;
+pub use crate::warning::Warning;
 pub use adapter::AdapterReport;
 #[cfg(feature = "families")]
 pub use conversion::{

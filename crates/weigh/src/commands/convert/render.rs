@@ -7,7 +7,7 @@ use weighbridge::ops::{ConversionReport, ConvertReport, RewrittenFile};
 
 use super::plan;
 use crate::commands::quantize::write_cost;
-use crate::render::lists::{labelled, left_behind, remarks, skipped, with_reasons};
+use crate::render::lists::{labelled, left_behind, remarks, skipped, warned, with_reasons};
 use crate::render::table::{Side, Table};
 use crate::render::units::{bytes, bytes_exactly, count, duration, grouped, plural, rate};
 use crate::render::wrap::wrapped;
@@ -39,6 +39,7 @@ pub(super) fn write(
     {
         plan::write(out, page, plan)?;
     }
+    warned(out, page, &report.warnings)?;
     remarks(out, page, &report.notes)?;
     skipped(out, page, &report.skipped)?;
     let dropped: Vec<_> = report.dropped.iter().map(|one| (&*one.name, &*one.reason)).collect();

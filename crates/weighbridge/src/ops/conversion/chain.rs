@@ -59,6 +59,7 @@ pub(super) fn part(
     report.metadata_left_out.extend(left_out);
     report.dropped.extend(translated.left_out);
     report.not_carried.extend(translated.not_carried);
+    translated.warnings.into_iter().for_each(|warning| report.warn(warning));
     if options.dry_run {
         show_plan(report.plan.get_or_insert_default(), &task.target, &plan);
     }

@@ -13,6 +13,7 @@ use crate::ops::reports::reports;
 use crate::output::FoundFile;
 use crate::pipeline::{Job, Plan, PlannedFile, Target, Tied};
 use crate::schemes::PLAIN;
+use crate::warning::Warning;
 
 reports! {
     /// What was written, or would be. The field names are the JSON contract.
@@ -31,6 +32,7 @@ reports! {
         pub not_carried: Vec<String>,
         pub left_behind: Vec<LeftBehind>,
         pub notes: Vec<String>,
+        pub warnings: Vec<Warning>,
         pub read_bytes: u64,
         pub write_bytes: u64,
         pub threads: u64,
@@ -100,6 +102,13 @@ impl ConvertReport {
     pub(super) fn note(&mut self, note: &str) {
         if !self.notes.iter().any(|known| known == note) {
             self.notes.push(note.to_owned());
+        }
+    }
+
+    /// Warns once, as of a whole pipeline.
+    pub(super) fn warn(&mut self, warning: Warning) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
         }
     }
 

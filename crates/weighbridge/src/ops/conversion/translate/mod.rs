@@ -17,6 +17,7 @@ use crate::model::Model;
 use crate::ops::Dropped;
 use crate::ops::refusals::refuse_problems;
 use crate::pipeline::{ExtraFile, Kept, OutputType, Target, kept_metadata};
+use crate::warning::Warning;
 
 mod adapter;
 mod base;
@@ -49,6 +50,8 @@ pub(super) struct Translated {
     pub(super) files: Vec<ExtraFile>,
     /// What the model does not tell, and nobody else did.
     pub(super) not_carried: Vec<String>,
+    /// What programs that load the output do differently.
+    pub(super) warnings: Vec<Warning>,
     /// What has to be said about an output whose names are kept.
     pub(super) note: Option<&'static str>,
     /// What it is made of, where codes are moved that could be decoded.
@@ -74,6 +77,7 @@ impl Translated {
             left_out: Vec::new(),
             files: Vec::new(),
             not_carried: Vec::new(),
+            warnings: Vec::new(),
             note: None,
             draft: None,
         }

@@ -1,0 +1,40 @@
+//! Warnings: what a program that loads an output will do differently.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A setting or a structure of the source that a loader of the output does not treat as the source's
+/// own library does.
+///
+/// Weights are written as they should be; what is computed with them differs. Kinds are stable names
+/// in kebab-case, such as `setting-not-carried` and `will-not-load`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Warning {
+    /// What kind of warning it is.
+    pub kind: &'static str,
+    /// The setting, or what else it is about.
+    pub key: String,
+    /// Its value in the source; null if it has none.
+    pub value: Value,
+    /// What follows from it.
+    pub message: String,
+}
+
+/// The kind of a setting that changes the source's results and not those of the output.
+pub const NOT_CARRIED: &str = "setting-not-carried";
+
+/// The kind of a setting with which the output does not load.
+pub const WILL_NOT_LOAD: &str = "will-not-load";
+
+impl Warning {
+    /// A warning of a kind.
+    pub fn new(
+        kind: &'static str,
+        key: impl Into<String>,
+        value: Value,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { kind, key: key.into(), value, message: message.into() }
+    }
+}
