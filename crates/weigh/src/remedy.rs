@@ -66,6 +66,7 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::ConvertOrCopy => {
             "`weigh convert` changes the format or the dtype; to keep both, copy the files"
         }
+        Remedy::AllowLossyConfig => "`--allow-lossy-config` writes the file nevertheless",
         Remedy::StatePreTokenizer => "name the pre-tokenizer with `--pre NAME`",
         Remedy::AllowHttp => "`--allow-http` allows it",
         Remedy::StateCertificates => "`--ca-file FILE` trusts more certificates for one run",

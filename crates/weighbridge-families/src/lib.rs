@@ -8,4 +8,4 @@ mod testing;
 pub mod tokenizer;
 
 // The ground, under its own names.
-use weighbridge_core::{catalog, change, config, error, text, view};
+use weighbridge_core::{catalog, change, config, error, text, view, warning};

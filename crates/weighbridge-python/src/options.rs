@@ -281,6 +281,7 @@ impl<'py> Asked<'py> {
             "verify" => verify(take),
             "follow_links" => follow_links(take),
             "modelfile" => modelfile(take),
+            "allow_lossy_config" => allow_lossy_config(take),
             "max_shard_size" => max_shard_size(size),
             "max_output" => max_output(size),
         );

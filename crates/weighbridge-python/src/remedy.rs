@@ -55,6 +55,7 @@ fn words(remedy: Remedy) -> Option<String> {
         Remedy::ConvertOrCopy => {
             "use convert() to change its format or types; to keep them, copy the files"
         }
+        Remedy::AllowLossyConfig => "pass allow_lossy_config=True to write it nevertheless",
         Remedy::StatePreTokenizer => "pass pre_tokenizer=NAME to set it",
         Remedy::OpenAsStream => "read the pipe into memory and open the bytes",
         _ => return None,

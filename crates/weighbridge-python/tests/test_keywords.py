@@ -33,6 +33,7 @@ WRITING: dict[str, Any] = {
     "names": "keep",
     "metadata": {"a.b": 3},
     "modelfile": True,
+    "allow_lossy_config": True,
     "pre_tokenizer": "llama-bpe",
     "follow_links": True,
 }

@@ -32,7 +32,7 @@ const FLAGS_ALONE: [(&str, &[&str], &str); 11] = [
     ("open", &["no-mmap"], "the default"),
     (
         "dequantize",
-        &["config", "kv", "modelfile", "names", "pre", "to-layout"],
+        &["allow-lossy-config", "config", "kv", "modelfile", "names", "pre", "to-layout"],
         "what is dequantized keeps its names and its kind",
     ),
     ("quantize", &["cast", "dtype"], "hidden in the help: the type says it"),

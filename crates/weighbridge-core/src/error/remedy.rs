@@ -57,6 +57,8 @@ pub enum Remedy {
     AllowRequantize,
     /// Provide an importance matrix.
     StateImportance,
+    /// Write the output although a setting keeps its loader from reading it.
+    AllowLossyConfig,
     /// State the pre-tokenizer, which the repository's files leave ambiguous.
     StatePreTokenizer,
     /// Allow plain http, with `Remote::allow_http`.

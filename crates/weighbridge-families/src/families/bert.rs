@@ -13,6 +13,8 @@ pub(super) const BERT: Family = Family {
         ("cls.seq_relationship.", "next-sentence head, not converted"),
     ],
     keys: &[BASE, ENCODER],
+    rules: &[RULES],
+    scalings: &[],
     defaults: Some(Defaults {
         sizes: [30522, 768, 3072, 12, 12, 512],
         epsilon: ("layer_norm_eps", 1e-12),
@@ -23,6 +25,16 @@ pub(super) const BERT: Family = Family {
     mlx: false,
     ..DECODER
 };
+
+const RULES: &[Rule] = &[
+    differs(&["hidden_act"], gelu, "uses gelu"),
+    free(&["type_vocab_size", "gradient_checkpointing", "model_args"]),
+    differs(
+        &["position_embedding_type"],
+        |_, kind| kind.is_null() || kind == "absolute",
+        "adds the embeddings of positions to those of tokens",
+    ),
+];
 
 /// Heads for classes stand outside of the model.
 const ROWS: &[Row] = &[

@@ -9,6 +9,7 @@ pub(super) const COHERE2: Family = Family {
     rows: &[TRUNK, ATTENTION, MLP, ONE_NORM],
     tied: true,
     keys: &[BASE, KEYS],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [256000, 8192, 22528, 40, 64, 8192],
         head: Head::AlwaysShare,
@@ -26,15 +27,25 @@ pub(super) const COHERE2: Family = Family {
     ..DECODER
 };
 
+const RULES: &[Rule] = &[
+    SILU,
+    NO_ATTENTION_BIAS,
+    HEADS_SHARE,
+    NO_HEAD,
+    free(&["rotary_pct"]),
+    differs(
+        &["layer_types"],
+        |case, _| !sees_everything(case.settings),
+        "has windows and rotary positions in some layers",
+    ),
+];
+
 const KEYS: &[KeyRow] = &[
     LOGIT_SCALE,
     WINDOW,
+    ("attention.sliding_window_pattern", FlagList, Made(unusual_windows::<4>)),
     VOCABULARY,
-    ("rope.dimension_count", Count, MadeOf("rotary_pct", rotated_share)),
-    NO_SCALING,
+    // All of a head is rotated, whatever `rotary_pct` says.
+    ("rope.dimension_count", Count, Made(|settings| settings.head_share().map(Json::from))),
+    SCALING_OR_NONE,
 ];
-
-/// How much of a head is rotated, by what the heads make of the hidden size.
-fn rotated_share(settings: &Settings) -> Option<Json> {
-    part(settings.find(&["rotary_pct"])?, settings.head_share()?).map(Json::from)
-}

@@ -11,6 +11,7 @@ pub(super) const DEEPSEEK_V2: Family = Family {
     drops_next: true,
     drops_head: DropsHead::Tied,
     keys: &[BASE, KEYS],
+    rules: &[CHOOSING, RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [102400, 4096, 11008, 32, 32, 2048],
         head: Head::AlwaysAs("qk_rope_head_dim"),
@@ -33,6 +34,41 @@ pub(super) const DEEPSEEK_V2: Family = Family {
     mlx: false,
     ..DECODER
 };
+
+/// What the class takes no notice of, and llama.cpp does.
+const CHOOSING: &[Rule] = &[
+    differs(
+        &["norm_topk_prob"],
+        off,
+        "normalizes the weights of experts, as the original code does",
+    ),
+    differs(
+        &["n_group"],
+        |case, groups| case.value("topk_method") != "greedy" || groups.as_u64().unwrap_or(1) <= 1,
+        "chooses experts by groups, too",
+    ),
+];
+
+pub(super) const RULES: &[Rule] = &[
+    SILU,
+    fails(&["attention_bias"], off, "it has no attention biases in this family"),
+    fails(&["mlp_bias"], off, "it has no feed-forward biases in this family"),
+    fails(
+        &["q_lora_rank"],
+        is_lite_by_layers,
+        "it takes models of 26 and 27 layers, and no others, for Lite",
+    ),
+    differs(&["rope_scaling.mscale"], scales_once, "uses mscale_all_dim for both"),
+    free(&[
+        "rope_scaling.mscale_all_dim",
+        "qk_head_dim",
+        "head_dim",
+        "topk_method",
+        "num_nextn_predict_layers",
+    ]),
+    differs(&["moe_layer_freq"], is_one, "has experts in every layer after the first dense ones"),
+    differs(&["rope_interleave"], on, "takes pairs of neighbours for rotary pairs"),
+];
 
 pub(super) const LATENT_BACK: Back = Back {
     made: &[
@@ -154,4 +190,14 @@ fn with_scale_of_attention(told: &Told<'_>, config: &Config) -> Option<Json> {
         }
     }
     Some(scaling)
+}
+
+/// Whether queries are made as llama.cpp tells from the number of layers.
+fn is_lite_by_layers(case: &Case<'_>, rank: &Json) -> bool {
+    let is_small = case.layers() == 48 && case.settings.count("vocab_size") == Some(128256);
+    rank.is_null() == (matches!(case.layers(), 26 | 27) || is_small)
+}
+
+fn scales_once(case: &Case<'_>, scale: &Json) -> bool {
+    scale.is_null() || scale.as_f64() == case.value("rope_scaling.mscale_all_dim").as_f64()
 }

@@ -1,11 +1,12 @@
 //! DeepSeek V3 and R1.
 
-use super::deepseek_v2::{DEEPSEEK_V2, LATENT_BACK};
+use super::deepseek_v2::{DEEPSEEK_V2, LATENT_BACK, RULES};
 use super::family::*;
 
 pub(super) const DEEPSEEK_V3: Family = Family {
     classes: &["DeepseekV3ForCausalLM"],
     types: &["deepseek_v3"],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [129280, 7168, 18432, 61, 128, 4096],
         key_heads: KeyHeads::Of(128),

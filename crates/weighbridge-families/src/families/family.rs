@@ -56,6 +56,10 @@ pub struct Family {
     pub(crate) has_sections: bool,
     /// Refuses models that look like one of the family and are converted in another way.
     pub(crate) refuse: fn(&Settings, &About<'_>) -> Result<()>,
+    /// What llama.cpp takes for granted.
+    pub(crate) rules: &'static [&'static [Rule]],
+    /// The kinds of scaling of rotary positions that its files carry.
+    pub(crate) scalings: &'static [&'static str],
     /// What transformers fills in where a config is silent, if it knows the family.
     pub(crate) defaults: Option<Defaults>,
 
@@ -93,6 +97,8 @@ pub(crate) const DECODER: Family = Family {
     computed: |_| Vec::new(),
     has_sections: false,
     refuse: |_, _| Ok(()),
+    rules: &[&[SILU], ROPE],
+    scalings: &["linear", "yarn"],
     defaults: None,
     tokenizer: Tokenizer::BytePairs(&[]),
     back: None,

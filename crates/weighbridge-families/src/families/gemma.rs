@@ -9,7 +9,8 @@ pub(super) const GEMMA: Family = Family {
     norm_add: 1.0,
     tied: true,
     drops_head: DropsHead::Always,
-    keys: &[KEYS],
+    keys: &[KEYS, UNUSUAL_ROPE],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [256000, 3072, 24576, 28, 16, 8192],
         key_heads: KeyHeads::Of(16),
@@ -21,6 +22,13 @@ pub(super) const GEMMA: Family = Family {
     back: Some(Back { flags: ATTENTION_BIAS, ..BACK }),
     ..DECODER
 };
+
+const RULES: &[Rule] = &[
+    differs(&["hidden_act"], gelu, "uses gelu"),
+    free(&["hidden_activation", "use_bidirectional_attention"]),
+    NO_ATTENTION_BIAS,
+    TIED,
+];
 
 pub(super) const KEYS: &[KeyRow] = &[
     ("context_length", Count, Needed(&["max_position_embeddings"])),
@@ -45,4 +53,19 @@ pub(super) fn attention_scale(config: &Config, largest: u64) -> Option<Json> {
         count("head_dim")
     };
     scale.map(Json::from)
+}
+
+/// An output head of its own, which the converter leaves out.
+pub(super) const TIED: Rule =
+    differs(&["tie_word_embeddings"], on, "uses the embedding as the output head");
+
+pub(super) const SCALE: &str = "divides queries by the square root of the width of a head";
+
+/// Whether a config states the scale that llama.cpp uses.
+pub(super) fn is_scale(case: &Case<'_>, scale: &Json, largest: u64) -> bool {
+    let settings = case.settings;
+    let assumed =
+        if case.layers() == largest { settings.head_share() } else { settings.count("head_dim") };
+    // The class assumes 256.
+    scale.as_f64().unwrap_or(256.0) == assumed.unwrap_or(256) as f64
 }

@@ -1,14 +1,15 @@
 //! Gemma 2.
 
 use super::family::*;
-use super::gemma::{self, GEMMA, attention_scale};
+use super::gemma::{self, GEMMA, SCALE, TIED, attention_scale, is_scale};
 
 pub(super) const GEMMA2: Family = Family {
     architecture: "gemma2",
     classes: &["Gemma2ForCausalLM"],
     types: &["gemma2"],
     rows: &[TRUNK, ATTENTION, MLP, FOUR_NORMS],
-    keys: &[gemma::KEYS, KEYS],
+    keys: &[gemma::KEYS, KEYS, UNUSUAL_ROPE],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [256000, 2304, 9216, 26, 8, 8192],
         key_heads: KeyHeads::Of(4),
@@ -30,8 +31,17 @@ pub(super) const GEMMA2: Family = Family {
     ..GEMMA
 };
 
+const RULES: &[Rule] = &[
+    differs(&["hidden_activation"], gelu, "uses gelu"),
+    free(&["hidden_act", "use_bidirectional_attention"]),
+    NO_ATTENTION_BIAS,
+    TIED,
+    differs(&["query_pre_attn_scalar"], |case, scale| is_scale(case, scale, 46), SCALE),
+];
+
 const KEYS: &[KeyRow] = &[
     ("attn_logit_softcapping", Number, Needed(&["attn_logit_softcapping"])),
     ("final_logit_softcapping", Number, Needed(&["final_logit_softcapping"])),
-    WINDOW,
+    ("attention.sliding_window", Count, Made(window_or_context)),
+    ("attention.sliding_window_pattern", FlagList, Made(unusual_windows::<2>)),
 ];

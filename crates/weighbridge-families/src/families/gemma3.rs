@@ -1,7 +1,7 @@
 //! Gemma 3.
 
 use super::family::*;
-use super::gemma::{GEMMA, attention_scale};
+use super::gemma::{GEMMA, SCALE, attention_scale, is_scale};
 
 pub(super) const GEMMA3: Family = Family {
     architecture: "gemma3",
@@ -9,7 +9,9 @@ pub(super) const GEMMA3: Family = Family {
     types: &["gemma3_text", "gemma3"],
     rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, FOUR_NORMS],
     cuts_embedding: true,
+    drops_head: DropsHead::Never,
     keys: &[BASE, KEYS],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [262208, 2304, 9216, 26, 8, 131072],
         key_heads: KeyHeads::Of(4),
@@ -33,6 +35,15 @@ pub(super) const GEMMA3: Family = Family {
     ..GEMMA
 };
 
+const RULES: &[Rule] = &[
+    differs(&["hidden_activation"], gelu, "uses gelu"),
+    free(&["hidden_act", "attn_logit_softcapping"]),
+    differs(&["use_bidirectional_attention"], off, "looks back only"),
+    NO_ATTENTION_BIAS,
+    differs(&["query_pre_attn_scalar"], |case, scale| is_scale(case, scale, 62), SCALE),
+    UNSCALED_WINDOWS,
+];
+
 const KEYS: &[KeyRow] = &[
     (
         "final_logit_softcapping",
@@ -40,10 +51,10 @@ const KEYS: &[KeyRow] = &[
         Made(|settings| nonzero(settings, "final_logit_softcapping")),
     ),
     ("attention.sliding_window", Count, Made(window_unless_everywhere)),
+    ("attention.sliding_window_pattern", FlagList, Made(unusual_windows::<6>)),
 ];
 
 /// The window, unless every layer sees everything.
 fn window_unless_everywhere(settings: &Settings) -> Option<Json> {
-    let everywhere = settings.count("sliding_window_pattern") == Some(1);
-    settings.find(&["sliding_window"]).filter(|_| !everywhere).cloned()
+    settings.find(&["sliding_window"]).filter(|_| !sees_everything(settings)).cloned()
 }

@@ -11,6 +11,7 @@ pub(super) const GLM4: Family = Family {
     unlike: &["glm4v", "glm4v_text", "glm_ocr", "glm_ocr_text"],
     rows: &[TRUNK, ATTENTION, FUSED_MLP, NORMS],
     keys: &[BASE, &[("rope.dimension_count", Count, Made(rotated_width))]],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [151552, 4096, 13696, 40, 32, 131072],
         key_heads: KeyHeads::Of(2),
@@ -33,6 +34,8 @@ pub(super) const GLM4: Family = Family {
     }),
     ..DECODER
 };
+
+const RULES: &[Rule] = &[SILU, free(&["attention_bias"])];
 
 const NORMS: &[Row] = &[
     ("layers.#.input_layernorm", &["blk.#.attn_norm"], Norm),

@@ -9,6 +9,7 @@ pub(super) const GLM4_MOE: Family = Family {
     rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, NORMS_BETWEEN, EXPERTS, SHARED_EXPERTS, NEXTN],
     predicts: true,
     keys: &[BASE, KEYS],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [151552, 4096, 10944, 46, 96, 131072],
         key_heads: KeyHeads::Of(8),
@@ -47,6 +48,8 @@ pub(super) const GLM4_MOE: Family = Family {
     mlx: false,
     ..DECODER
 };
+
+const RULES: &[Rule] = &[SILU, free(&["attention_bias", "use_qk_norm"])];
 
 const KEYS: &[KeyRow] = &[
     ("block_count", Count, Made(layers_and_next)),

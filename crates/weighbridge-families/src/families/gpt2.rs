@@ -15,6 +15,8 @@ pub(super) const GPT2: Family = Family {
         ("h.#.attn.masked_bias", "attention mask constant"),
     ],
     keys: &[KEYS],
+    rules: &[RULES],
+    scalings: &[],
     defaults: Some(Defaults {
         names: ["vocab_size", "n_embd", "n_inner", "n_layer", "n_head", "n_positions"],
         sizes: [50257, 768, 0, 12, 12, 1024],
@@ -34,6 +36,19 @@ pub(super) const GPT2: Family = Family {
     ..DECODER
 };
 
+const RULES: &[Rule] = &[
+    differs(&["activation_function"], gelu, "uses gelu"),
+    differs(&["scale_attn_weights"], on, "divides queries by the root of the width of a head"),
+    differs(&["scale_attn_by_inverse_layer_idx"], off, "scales all layers alike"),
+    free(&[
+        "reorder_and_upcast_attn",
+        "summary_activation",
+        "summary_proj_to_labels",
+        "summary_type",
+        "summary_use_proj",
+    ]),
+];
+
 const ROWS: &[Row] = &[
     ("wte", &["token_embd"], Embedding),
     ("wpe", &["position_embd"], Positions),
@@ -49,11 +64,17 @@ const ROWS: &[Row] = &[
 
 const KEYS: &[KeyRow] = &[
     ("block_count", Count, Needed(LAYERS)),
-    ("context_length", Count, Needed(&["n_ctx", "n_positions"])),
+    ("context_length", Count, Needed(&["n_positions", "n_ctx"])),
     ("embedding_length", Count, Needed(&["n_embd"])),
-    // Whatever the config says of its inner size.
-    ("feed_forward_length", Count, Made(|settings| Some((4 * settings.count("n_embd")?).into()))),
+    ("feed_forward_length", Count, Made(inner)),
     ("attention.head_count", Count, Needed(&["n_head"])),
     ("attention.layer_norm_epsilon", Number, Needed(&["layer_norm_epsilon"])),
     FILE_TYPE,
 ];
+
+/// The inner size. The converter takes four times the width, whatever the config says, and such a file
+/// does not load.
+fn inner(settings: &Settings) -> Option<Json> {
+    let stated = settings.count("n_inner").filter(|inner| *inner > 0);
+    stated.or_else(|| settings.count("n_embd")?.checked_mul(4)).map(Json::from)
+}

@@ -8,6 +8,7 @@ pub(super) const GPT_OSS: Family = Family {
     types: &["gpt_oss"],
     rows: &[TRUNK, ATTENTION, NORMS_BETWEEN, ROWS],
     keys: &[BASE, KEYS],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [201088, 2880, 2880, 36, 64, 131072],
         key_heads: KeyHeads::Of(8),
@@ -43,6 +44,18 @@ pub(super) const GPT_OSS: Family = Family {
     ..DECODER
 };
 
+const RULES: &[Rule] = &[
+    free(&["hidden_act"]),
+    NEEDS_HEAD,
+    fails(
+        &["attention_bias"],
+        |case, _| case.has(".attn_output.bias") || !case.has(".attn_output.weight"),
+        "this family has biases of attention",
+    ),
+    differs(&["swiglu_limit"], |_, limit| is_number(limit, 7.0), "uses 7"),
+    differs(&["swiglu_alpha"], |_, alpha| is_number(alpha, 1.702), "uses 1.702"),
+];
+
 const GATE_UP_BIASES: &[&str] = &["blk.#.ffn_gate_exps.bias", "blk.#.ffn_up_exps.bias"];
 
 const ROWS: &[Row] = &[
@@ -54,8 +67,11 @@ const ROWS: &[Row] = &[
     ("layers.#.mlp.experts.down_proj_bias", &["blk.#.ffn_down_exps.bias"], Plain),
 ];
 
-const KEYS: &[KeyRow] =
-    &[WINDOW, ("expert_feed_forward_length", Count, Needed(&["intermediate_size"]))];
+const KEYS: &[KeyRow] = &[
+    ("attention.sliding_window", Count, Made(window_or_context)),
+    ("attention.sliding_window_pattern", FlagList, Made(unusual_windows::<2>)),
+    ("expert_feed_forward_length", Count, Needed(&["intermediate_size"])),
+];
 
 /// Of the models with experts that OpenAI published, YaRN's bounds are not rounded.
 fn not_truncated(_: &Told<'_>, config: &Config) -> Option<Json> {

@@ -10,6 +10,8 @@ pub(super) const GRANITE: Family = Family {
     ignored: &["head_dim"],
     keys: &[BASE, ROTARY, KEYS],
     computed: llama3_factors,
+    rules: &[RULES, ROPE],
+    scalings: &["linear", "yarn", "llama3"],
     defaults: Some(Defaults {
         sizes: [32000, 4096, 11008, 32, 32, 2048],
         more: &[
@@ -33,6 +35,8 @@ pub(super) const GRANITE: Family = Family {
     }),
     ..DECODER
 };
+
+const RULES: &[Rule] = &[SILU, HEADS_SHARE, free(&["attention_bias", "mlp_bias"])];
 
 const KEYS: &[KeyRow] = &[
     ("attention.scale", Number, Made(|settings| nonzero(settings, "attention_multiplier"))),

@@ -10,6 +10,8 @@ pub(super) const LLAMA: Family = Family {
     pairs: true,
     keys: &[BASE, ROTARY],
     computed: llama3_factors,
+    rules: &[RULES, ROPE],
+    scalings: &["linear", "yarn", "llama3"],
     defaults: Some(Defaults {
         sizes: [32000, 4096, 11008, 32, 32, 2048],
         head: Head::Share,
@@ -19,3 +21,5 @@ pub(super) const LLAMA: Family = Family {
     back: Some(Back { flags: ALL_BIASES, ..BACK }),
     ..DECODER
 };
+
+const RULES: &[Rule] = &[SILU, free(&["attention_bias", "mlp_bias"])];

@@ -7,6 +7,7 @@ pub(super) const MISTRAL: Family = Family {
     classes: &["MistralForCausalLM"],
     types: &["mistral"],
     also: &["mistral3", "ministral3"],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [32000, 4096, 14336, 32, 32, 131072],
         key_heads: KeyHeads::Of(8),
@@ -22,6 +23,8 @@ pub(super) const MISTRAL: Family = Family {
     }),
     ..LLAMA
 };
+
+const RULES: &[Rule] = &[SILU, NO_WINDOW];
 
 /// A model that says so itself. Without biases and rotary factors the class computes the same as
 /// Llama's.

@@ -6,6 +6,7 @@ use super::llama::LLAMA;
 pub(super) const MIXTRAL: Family = Family {
     classes: &["MixtralForCausalLM"],
     types: &["mixtral"],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [32000, 4096, 14336, 32, 32, 131072],
         key_heads: KeyHeads::Of(8),
@@ -22,3 +23,5 @@ pub(super) const MIXTRAL: Family = Family {
     mlx: false,
     ..LLAMA
 };
+
+const RULES: &[Rule] = &[SILU, NO_WINDOW];

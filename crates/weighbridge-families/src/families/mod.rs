@@ -7,6 +7,7 @@
 use serde_json::Value as Json;
 
 mod about;
+mod account;
 mod blocks;
 mod defaults;
 mod family;
@@ -16,6 +17,7 @@ mod tokenizers;
 mod told;
 
 pub use about::{About, Parameters};
+pub(crate) use account::account;
 pub(crate) use blocks::*;
 pub(crate) use family::DropsHead;
 pub use family::Family;

@@ -8,6 +8,8 @@ pub(super) const NEMOTRON: Family = Family {
     types: &["nemotron"],
     norm_add: 1.0,
     keys: &[BASE, KEYS],
+    rules: &[RULES, ROPE],
+    scalings: &["linear"],
     defaults: Some(Defaults {
         sizes: [256000, 6144, 24576, 32, 48, 4096],
         key_heads: KeyHeads::Unsaid,
@@ -28,6 +30,13 @@ pub(super) const NEMOTRON: Family = Family {
     }),
     ..DECODER
 };
+
+const RULES: &[Rule] = &[
+    differs(&["hidden_act"], |_, act| act.is_null() || act == "relu2", "uses relu2"),
+    free(&["attention_bias", "mlp_bias"]),
+    NEEDS_HEAD,
+    HEADS_SHARE,
+];
 
 const EPSILON: &[&str] = &["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps"];
 

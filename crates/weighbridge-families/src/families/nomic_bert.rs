@@ -14,10 +14,14 @@ pub(super) const NOMIC_BERT: Family = Family {
     rows: &[ROWS],
     keys: &[BASE, &[("context_length", Count, Made(context))], ENCODER],
     refuse: check,
+    rules: &[RULES],
+    scalings: &[],
     defaults: None,
     tokenizer: Tokenizer::WordPiecesOrUnigram,
     ..BERT
 };
+
+const RULES: &[Rule] = &[free(&["*"])];
 
 /// Positions are rotary.
 const ROWS: &[Row] = &[

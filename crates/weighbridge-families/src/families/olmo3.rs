@@ -6,6 +6,7 @@ use super::olmo2::OLMO2;
 pub(super) const OLMO3: Family = Family {
     classes: &["Olmo3ForCausalLM"],
     types: &["olmo3"],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [50304, 4096, 11008, 32, 32, 2048],
         epsilon: ("rms_norm_eps", 1e-5),
@@ -23,6 +24,15 @@ pub(super) const OLMO3: Family = Family {
     ..OLMO2
 };
 
+const RULES: &[Rule] = &[
+    SILU,
+    NO_ATTENTION_BIAS,
+    NEEDS_HEAD,
+    HEADS_SHARE,
+    UNSCALED_WINDOWS,
+    differs(&["sliding_attention.rope_theta"], has_one_base, "uses one base for all layers"),
+];
+
 /// Layers with a window and those that see everything.
 fn layers_with_windows(told: &Told<'_>, _: &Config) -> Option<Json> {
     let Value::List(layers) = told.own("attention.sliding_window_pattern")? else { return None };
@@ -31,4 +41,8 @@ fn layers_with_windows(told: &Told<'_>, _: &Config) -> Option<Json> {
         _ => "full_attention",
     });
     Some(kinds.collect())
+}
+
+fn has_one_base(case: &Case<'_>, base: &Json) -> bool {
+    base.is_null() || base.as_f64() == case.value("rope_theta").as_f64()
 }

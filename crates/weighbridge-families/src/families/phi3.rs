@@ -10,6 +10,8 @@ pub(super) const PHI3: Family = Family {
     early: &[("rope.scaling.attn_factor", Number, Made(attention_factor))],
     keys: &[KEYS],
     computed: long_factors,
+    rules: &[RULES, ROPE],
+    scalings: &["longrope"],
     defaults: Some(Defaults {
         sizes: [32064, 3072, 8192, 32, 32, 4096],
         epsilon: ("rms_norm_eps", 1e-5),
@@ -25,6 +27,8 @@ pub(super) const PHI3: Family = Family {
     }),
     ..DECODER
 };
+
+const RULES: &[Rule] = &[SILU, NO_WINDOW, HEADS_SHARE_FUSED];
 
 const KEYS: &[KeyRow] = &[
     ("context_length", Count, Needed(&["n_positions", "max_position_embeddings"])),
@@ -50,3 +54,10 @@ fn attention_factor(settings: &Settings) -> Option<Json> {
     let factor = if scale > 1.0 { (1.0 + scale.ln() / original.ln()).sqrt() } else { 1.0 };
     Some(factor.into())
 }
+
+/// Heads that are not as wide as the hidden size makes them.
+const HEADS_SHARE_FUSED: Rule = fails(
+    &["head_dim"],
+    |case, width| width.is_null() || width.as_u64() == case.settings.head_share(),
+    "heads of this family are hidden_size / num_attention_heads wide",
+);

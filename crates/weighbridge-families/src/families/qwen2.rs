@@ -7,6 +7,7 @@ pub(super) const QWEN2: Family = Family {
     classes: &["Qwen2ForCausalLM", "Qwen2Model"],
     types: &["qwen2"],
     keys: &[BASE, &[POOLING]],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [151936, 4096, 22016, 32, 32, 32768],
         key_heads: KeyHeads::Of(32),
@@ -16,3 +17,5 @@ pub(super) const QWEN2: Family = Family {
     back: Some(Back { flags: &[("", &[Q, K, V])], ..BACK }),
     ..DECODER
 };
+
+const RULES: &[Rule] = &[SILU, NO_WINDOWS, HEADS_SHARE];

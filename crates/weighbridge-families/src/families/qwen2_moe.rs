@@ -8,6 +8,7 @@ pub(super) const QWEN2_MOE: Family = Family {
     types: &["qwen2_moe"],
     rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS, EXPERTS, SHARED_EXPERT],
     keys: &[BASE, EXPERT_LENGTHS],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [151936, 2048, 5632, 24, 16, 32768],
         key_heads: KeyHeads::Of(16),
@@ -32,3 +33,14 @@ pub(super) const QWEN2_MOE: Family = Family {
     mlx: false,
     ..DECODER
 };
+
+const RULES: &[Rule] = &[
+    SILU,
+    NO_WINDOWS,
+    HEADS_SHARE,
+    NEEDS_HEAD,
+    free(&["qkv_bias"]),
+    differs(&["norm_topk_prob"], off, "does not normalize the weights of experts"),
+    ALL_EXPERTS,
+    EVERY_STEP,
+];

@@ -9,6 +9,7 @@ pub(super) const QWEN3: Family = Family {
     rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, TWO_NORMS],
     keys: &[BASE, &[POOLING]],
     refuse: refuse_rerankers,
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [151936, 4096, 22016, 32, 32, 32768],
         key_heads: KeyHeads::Of(32),
@@ -19,6 +20,8 @@ pub(super) const QWEN3: Family = Family {
     back: Some(Back { flags: ATTENTION_BIAS, ..BACK }),
     ..DECODER
 };
+
+const RULES: &[Rule] = &[SILU, NO_WINDOWS, NO_ATTENTION_BIAS];
 
 /// Rerankers say what they are in a name or a title only.
 fn refuse_rerankers(settings: &Settings, about: &About<'_>) -> Result<()> {

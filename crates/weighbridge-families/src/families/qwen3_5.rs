@@ -22,6 +22,7 @@ pub(super) const QWEN3_5: Family = Family {
     predicts: true,
     keys: &[BASE, EXPERT_LENGTHS, KEYS],
     has_sections: true,
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [248320, 4096, 12288, 32, 16, 32768],
         key_heads: KeyHeads::Of(4),
@@ -39,6 +40,17 @@ pub(super) const QWEN3_5: Family = Family {
     mlx: false,
     ..DECODER
 };
+
+const RULES: &[Rule] = &[
+    SILU,
+    NO_ATTENTION_BIAS,
+    free(&[
+        "mlp_only_layers",
+        "attn_output_gate",
+        "mamba_ssm_dtype",
+        "mtp_use_dedicated_embeddings",
+    ]),
+];
 
 const KEYS: &[KeyRow] = &[
     ("block_count", Count, Made(layers_and_beside)),

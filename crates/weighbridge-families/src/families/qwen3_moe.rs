@@ -8,6 +8,7 @@ pub(super) const QWEN3_MOE: Family = Family {
     types: &["qwen3_moe"],
     rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, TWO_NORMS, EXPERTS],
     keys: &[BASE, EXPERT_LENGTHS],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [151936, 2048, 6144, 24, 32, 32768],
         key_heads: KeyHeads::Of(4),
@@ -31,3 +32,14 @@ pub(super) const QWEN3_MOE: Family = Family {
     mlx: false,
     ..DECODER
 };
+
+const RULES: &[Rule] = &[
+    SILU,
+    NO_WINDOWS,
+    NO_ATTENTION_BIAS,
+    // The class has another name for it, too.
+    free(&["num_experts"]),
+    differs(&["norm_topk_prob"], stated_on, "normalizes the weights of experts"),
+    ALL_EXPERTS,
+    EVERY_STEP,
+];

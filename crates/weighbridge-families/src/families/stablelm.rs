@@ -8,7 +8,8 @@ pub(super) const STABLELM: Family = Family {
     types: &["stablelm"],
     rows: &[TRUNK, ATTENTION, MLP, NORMS],
     gguf: &[GGUF, GGUF_FUSED, GGUF_HEAD_VECTORS],
-    keys: &[KEYS],
+    keys: &[KEYS, UNUSUAL_ROPE],
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [50304, 2560, 6912, 32, 32, 4096],
         key_heads: KeyHeads::Of(32),
@@ -31,6 +32,8 @@ pub(super) const STABLELM: Family = Family {
     }),
     ..DECODER
 };
+
+const RULES: &[Rule] = &[SILU, free(&["use_qkv_bias", "qk_layernorm"]), NEEDS_HEAD, HEADS_SHARE];
 
 /// The largest has a norm for each head, and none between attention and what stands beside it.
 const NORMS: &[Row] = &[

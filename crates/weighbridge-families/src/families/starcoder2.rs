@@ -8,6 +8,7 @@ pub(super) const STARCODER2: Family = Family {
     types: &["starcoder2"],
     rows: &[TRUNK, ATTENTION, UNGATED_MLP, TWO_NORMS],
     tied: true,
+    rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [49152, 3072, 12288, 30, 24, 4096],
         key_heads: KeyHeads::Of(2),
@@ -24,3 +25,14 @@ pub(super) const STARCODER2: Family = Family {
     }),
     ..DECODER
 };
+
+const RULES: &[Rule] = &[
+    GELU,
+    NO_WINDOW,
+    HEADS_SHARE,
+    fails(
+        &["use_bias"],
+        |case, _| case.has(".attn_output.bias") || !case.has(".attn_output.weight"),
+        "this family has biases everywhere",
+    ),
+];

@@ -60,6 +60,13 @@ pub(crate) struct Convert {
     #[arg(long, help_heading = "Output")]
     pub(crate) modelfile: bool,
 
+    /// Write a GGUF file that llama.cpp will not load
+    ///
+    /// Some settings have no place in GGUF, and llama.cpp rejects files of such models. By default they
+    /// are not written.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) allow_lossy_config: bool,
+
     /// Maximum output size [default: 1000 times the model's size]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
     pub(crate) max_output: Option<u64>,

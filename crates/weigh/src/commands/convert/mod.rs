@@ -129,6 +129,7 @@ fn convert(args: &Convert, verb: Verb<'_>, stop: &Stop) -> Result<ConvertReport,
         .follow_links(verb.follow_links())
         .verify(args.verify)
         .modelfile(args.modelfile)
+        .allow_lossy_config(args.allow_lossy_config)
         .cancel(stop.asked.clone());
     if let Some(bytes) = args.max_output {
         options = options.max_output(bytes);

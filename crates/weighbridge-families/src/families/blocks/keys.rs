@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use Get::{Any, FileType, Made, Needed, Rope, Yarn};
 use Type::{Count, Counts, Flag, Number, Text};
 
-use super::rope::{scaling, scaling_factor, sections};
+use super::rope::{scaling, scaling_factor, sections, yarn_factor};
 use crate::error::Error;
 use crate::families::settings::Settings;
 
@@ -92,6 +92,7 @@ pub(crate) const BASE: &[KeyRow] = &[
     ("rope.scaling.yarn_attn_factor", Number, Yarn(&["attention_factor", "attn_factor"])),
     ("rope.scaling.yarn_beta_fast", Number, Yarn(&["beta_fast"])),
     ("rope.scaling.yarn_beta_slow", Number, Yarn(&["beta_slow"])),
+    ("rope.scaling.attn_factor", Number, Made(yarn_factor)),
     ("rope.dimension_sections", Counts, Made(sections)),
     ("rope.freq_base", Number, Rope(&["rope_theta"])),
     ("rope.freq_base_swa", Number, Made(|settings| settings.local_theta().cloned())),
@@ -115,13 +116,27 @@ pub(crate) const FILE_TYPE: KeyRow = ("general.file_type", Count, FileType);
 pub(crate) const VOCABULARY: KeyRow = ("vocab_size", Count, Needed(&["vocab_size"]));
 pub(crate) const WINDOW: KeyRow = ("attention.sliding_window", Count, Needed(&["sliding_window"]));
 pub(crate) const LOGIT_SCALE: KeyRow = ("logit_scale", Number, Needed(&["logit_scale"]));
-/// What files of some families say whatever the config says.
-pub(crate) const NO_SCALING: KeyRow = ("rope.scaling.type", Text, Made(|_| Some("none".into())));
+/// What files of some families say where nothing is scaled.
+pub(crate) const SCALING_OR_NONE: KeyRow = ("rope.scaling.type", Text, Made(scaling_or_none));
 
 pub(crate) const ROTARY: &[KeyRow] = &[
     VOCABULARY,
     ("rope.dimension_count", Count, Made(|settings| settings.head_width().map(Json::from))),
 ];
+/// Rotary positions of families whose files say nothing of them, where llama.cpp would take another
+/// base or no scaling for granted. The converter leaves these out; llama.cpp reads them.
+pub(crate) const UNUSUAL_ROPE: &[KeyRow] = &[
+    ("rope.freq_base", Number, Made(unusual_base)),
+    ("rope.scaling.type", Text, Made(|settings| scaling(settings).map(Json::from))),
+    ("rope.scaling.factor", Number, Made(scaling_factor)),
+    ("rope.scaling.original_context_length", Count, Yarn(ORIGINAL)),
+    ("rope.scaling.attn_factor", Number, Made(yarn_factor)),
+];
+
+fn unusual_base(settings: &Settings) -> Option<Json> {
+    settings.rope(&["rope_theta"]).filter(|base| base.as_f64() != Some(10000.0)).cloned()
+}
+
 pub(crate) const EXPERT_LENGTHS: &[KeyRow] = &[
     ("expert_feed_forward_length", Count, Any(&["moe_intermediate_size"])),
     ("expert_shared_feed_forward_length", Count, Any(&["shared_expert_intermediate_size"])),
@@ -142,6 +157,10 @@ pub(crate) fn gating(settings: &Settings) -> Option<Json> {
         // No number, and so refused where it is to be one.
         _ => name.clone(),
     })
+}
+
+fn scaling_or_none(settings: &Settings) -> Option<Json> {
+    Some(scaling(settings).unwrap_or_else(|| "none".to_owned()).into())
 }
 
 /// A number, unless it is zero.

@@ -3,21 +3,29 @@
 mod back;
 mod encoders;
 mod experts;
+mod inert;
 mod keys;
 mod rope;
+mod rope_rules;
 mod rows;
+mod rules;
+mod windows;
 
 pub(crate) use serde_json::Value as Json;
 
 pub(crate) use back::*;
 pub(crate) use encoders::*;
 pub(crate) use experts::*;
+pub(crate) use inert::*;
 pub(crate) use keys::Get::*;
 pub(crate) use keys::Type::*;
 pub(crate) use keys::*;
 pub(crate) use rope::*;
+pub(crate) use rope_rules::*;
 pub(crate) use rows::How::*;
 pub(crate) use rows::*;
+pub(crate) use rules::*;
+pub(crate) use windows::*;
 
 pub(crate) use super::about::About;
 pub(crate) use super::defaults::{DEFAULTS, Defaults, Head, KeyHeads};

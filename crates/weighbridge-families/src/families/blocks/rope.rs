@@ -20,6 +20,23 @@ pub(crate) fn scaling_factor(settings: &Settings) -> Option<Json> {
     kind.and_then(|_| settings.rope(&["factor"]).cloned())
 }
 
+/// By what attention is multiplied in models scaled by YaRN, over what llama.cpp multiplies it by of
+/// itself. The converter writes another key, which nobody reads.
+pub(crate) fn yarn_factor(settings: &Settings) -> Option<Json> {
+    scaling(settings).filter(|kind| kind == "yarn")?;
+    // Latent attention has a multiplier of its own, and this one is for layers with a window too.
+    if settings.find(&["qk_rope_head_dim"]).is_some() || settings.local_theta().is_some() {
+        return None;
+    }
+    let number = |key: &str| settings.rope(&[key]).and_then(Json::as_f64).filter(|n| *n != 0.0);
+    let factor = number("factor").filter(|factor| *factor > 1.0)?;
+    let grown = |scale: f64| 0.1 * scale * factor.ln() + 1.0;
+    let both = number("mscale").zip(number("mscale_all_dim"));
+    let stated = number("attention_factor").or(both.map(|(own, all)| grown(own) / grown(all)))?;
+    let more = stated / grown(1.0);
+    ((more - 1.0).abs() > 1e-6).then(|| more.into())
+}
+
 /// A part of a width, rounded down.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Rounded down, as Python does.
 pub(crate) fn part(factor: &Json, of: u64) -> Option<u64> {

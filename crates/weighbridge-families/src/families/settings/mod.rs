@@ -1,5 +1,8 @@
 //! A config with everything that transformers fills in, as the converter sees it.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value as Json};
 
 use super::defaults::{Defaults, Head, KeyHeads};
@@ -10,6 +13,8 @@ mod rope;
 pub(crate) struct Settings {
     values: Map<String, Json>,
     rope: Map<String, Json>,
+    /// The keys that were asked for.
+    read: RefCell<BTreeSet<String>>,
 }
 
 impl Settings {
@@ -34,12 +39,33 @@ impl Settings {
             }
         };
         let rope = rope::mirrored(rope, &values);
-        Self { values, rope }
+        Self { values, rope, read: RefCell::default() }
     }
 
     /// The value of the first of these keys that is there; none if that is null.
     pub fn find(&self, keys: &[&str]) -> Option<&Json> {
+        if let Some(key) = keys.iter().find(|key| self.values.contains_key(**key)) {
+            self.note(key);
+        }
         first(&self.values, keys)
+    }
+
+    fn note(&self, key: &str) {
+        if !self.was_read(key) {
+            self.read.borrow_mut().insert(key.to_owned());
+        }
+    }
+
+    /// Whether a key was asked for.
+    pub fn was_read(&self, key: &str) -> bool {
+        self.read.borrow().contains(key)
+    }
+
+    /// A value by the name that [`Self::all`] gives it; null where there is none. Nothing is noted.
+    pub fn named(&self, key: &str) -> Json {
+        let of_full = format!("full_attention.{key}");
+        let is_it = |(name, _): &(String, Json)| *name == key || *name == of_full;
+        self.all().into_iter().find(is_it).map(|(_, value)| value).unwrap_or_default()
     }
 
     /// A number that is not negative.
@@ -55,6 +81,7 @@ impl Settings {
 
     /// The base of rotary frequencies in layers with a sliding window.
     pub fn local_theta(&self) -> Option<&Json> {
+        self.note("sliding_attention.rope_theta");
         self.rope.get("sliding_attention")?.get("rope_theta").filter(|theta| !theta.is_null())
     }
 

@@ -22,8 +22,9 @@ mod title;
 
 pub(super) use crate::families::first_position;
 pub use crate::families::{About, Parameters};
-use crate::families::{Family, POOLING_STEP, Settings, not_yet, of_config, settings};
+use crate::families::{Family, POOLING_STEP, Settings, account, not_yet, of_config, settings};
 use crate::tokenizer::Entries;
+use crate::warning::Warning;
 use entries::write;
 
 /// Returns the entries before the tokenizer's, in the converter's order.
@@ -48,6 +49,18 @@ pub fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     }
     all.id("general.quantization_version", 2);
     Ok(all.finished())
+}
+
+/// Returns warnings about settings that llama.cpp does not follow. `tensors` are those of the file.
+pub fn warnings(about: &About<'_>, tensors: &[&str]) -> Vec<Warning> {
+    let Some(family) = of_config(about.config) else { return Vec::new() };
+    let settings = crate::families::settings(about.config);
+    // What is read for the entries is carried.
+    for rows in [&[family.early], family.keys].concat() {
+        let _ = write(family, rows, &settings, about.file_type, &mut Entries::default());
+    }
+    let _ = (family.computed)(&settings);
+    account(family, &settings, tensors)
 }
 
 /// The entries of an adapter's file. Only `base`, the config of its base model, tells the

@@ -125,6 +125,16 @@ fn rows(name: &str) -> Vec<Json> {
     rows.as_array().unwrap().clone()
 }
 
+/// Entries of configs with which the converter's file does not run as the model does, or not at all.
+/// Ours follow what `oracles/check_settings.py` has run.
+const BEYOND: &[(&str, &[&str])] = &[
+    ("gpt2-inner", &["gpt2.feed_forward_length"]),
+    ("gpt2-short", &["gpt2.context_length"]),
+    ("llama-yarn", &["llama.rope.scaling.attn_factor"]),
+    ("mobile-llm", &["llama4.attention.sliding_window"]),
+    ("stablelm-scaled", &["stablelm.rope.scaling.type", "stablelm.rope.scaling.factor"]),
+];
+
 #[test]
 fn what_configs_leave_out_is_filled_in() {
     let rows = rows("configs.json");
@@ -143,8 +153,15 @@ fn what_configs_leave_out_is_filled_in() {
         let mut found = entries(&about).unwrap_or_else(|error| panic!("{}: {error}", row["name"]));
         // It follows from the folder, which was another one.
         found.retain(|(key, _)| key != "general.name");
-        if found != expected(&row) {
-            wrong.push(format!("{}:\n{found:?}\n{:?}", row["name"], expected(&row)));
+        let mut expected = expected(&row);
+        if let Some((_, keys)) = BEYOND.iter().find(|(name, _)| row["name"] == *name) {
+            assert_ne!(found, expected, "{}", row["name"]);
+            for all in [&mut found, &mut expected] {
+                all.retain(|(key, _)| !keys.contains(&key.as_str()));
+            }
+        }
+        if found != expected {
+            wrong.push(format!("{}:\n{found:?}\n{expected:?}", row["name"]));
         }
         let numbers = |name: &str| row["tensors"].get(name).map(numbers);
         for name in FACTORS {
@@ -218,10 +235,6 @@ fn what_is_not_known_is_refused_by_name() {
     let unknown = serde_json::json!({"architectures": ["NoSuchForCausalLM"]});
     assert!(about(&unknown).contains("NoSuchForCausalLM"));
     assert_eq!(architecture(&unknown), None);
-    let cohere =
-        serde_json::json!({"architectures": ["Cohere2ForCausalLM"], "model_type": "cohere2"});
-    assert!(about(&cohere).contains("`rotary_pct`"));
-    assert_eq!(architecture(&cohere), Some("cohere2"));
     let wrong = serde_json::json!({
         "architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": "two"
     });

@@ -40,6 +40,7 @@ pub struct ConvertOptions {
     pub(in crate::ops) layout: Option<String>,
     pub(in crate::ops) select: Select,
     pub(in crate::ops) skip_unreadable: bool,
+    pub(in crate::ops) lossy_config: bool,
     pub(in crate::ops) force: bool,
     pub(in crate::ops) dry_run: bool,
     pub(in crate::ops) resume: bool,
@@ -126,6 +127,11 @@ setters! { ConvertOptions:
     /// The name of the pre-tokenizer, where a tokenizer is translated: how it cuts text before it
     /// looks for tokens. By default it is found in the tokenizer itself.
     pre_tokenizer(name: impl Into<String>) pre = Some(name.into());
+
+    /// Write a GGUF file that llama.cpp will not load, because of a setting that it cannot hold.
+    /// [`ConvertReport::warnings`](crate::ops::ConvertReport) then names the setting. By default
+    /// this is an error.
+    allow_lossy_config(allow: bool) lossy_config = allow;
 
     /// A repository that says what the model does not say about itself, where it is translated: the
     /// base model of an adapter, whose weights need not be there, or the repository that a GGUF model

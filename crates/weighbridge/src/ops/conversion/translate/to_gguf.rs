@@ -21,6 +21,7 @@ use crate::ops::conversion::repacked::{Packed, repacked};
 use crate::pipeline::{Kept, OutputType, set_entry};
 use crate::text::escaped;
 use crate::tokenizer;
+use crate::warning::Warning;
 
 /// What a file of a model is made of, before it is known which codes are moved.
 pub(super) struct Draft {
@@ -104,13 +105,13 @@ impl Draft {
         let packed = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
         let file_type = packed.and_then(|packed| packed.packer.file_type());
         let file_type = file_type.unwrap_or_else(|| self::file_type(&derived, &types));
-        let entries = self.metadata(model, &derived, file_type, tokenizer)?;
+        let (entries, warnings) = self.metadata(model, &derived, file_type, tokenizer)?;
         check_layers(&derived, &entries)?;
         check_experts(&derived, &entries)?;
         check_classes(&derived, &entries)?;
         let metadata = Kept { entries, left_out: Vec::new() };
         let (draft, made) = ((!is_final).then_some(self), model.derived(derived)?);
-        Ok(Translated { types, repacked, metadata, draft, ..Translated::new(made) })
+        Ok(Translated { types, repacked, metadata, warnings, draft, ..Translated::new(made) })
     }
 
     fn metadata(
@@ -119,7 +120,7 @@ impl Draft {
         derived: &[Derived],
         file_type: u32,
         tokenizer: Vec<(String, Value)>,
-    ) -> Result<Entries> {
+    ) -> Result<(Entries, Vec<Warning>)> {
         let folder = home(model).file_name().unwrap_or_default().to_string_lossy();
         let shapes = derived.iter().map(|tensor| (&*tensor.name, &tensor.shape[..]));
         let about = keys::About {
@@ -135,7 +136,8 @@ impl Draft {
         for (key, value) in keys::entries(&about)?.into_iter().chain(tokenizer) {
             set_entry(&mut entries, &key, value);
         }
-        Ok(entries)
+        let names: Vec<&str> = derived.iter().map(|tensor| &*tensor.name).collect();
+        Ok((entries, keys::warnings(&about, &names)))
     }
 }
 
