@@ -66,7 +66,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &["catalog", "config", "input", "number", "output"],
             &["dtype", "limits", "stop"],
             &["blocks", "error", "near", "view"],
-            &["change", "crc", "noise", "shape", "sys", "text"],
+            &["change", "crc", "noise", "shape", "sys", "text", "warning"],
         ],
     ),
 ];

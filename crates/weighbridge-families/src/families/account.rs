@@ -9,7 +9,7 @@ use crate::warning::{NOT_CARRIED, WILL_NOT_LOAD, Warning};
 /// `settings` must have been read for the entries of a file: what was read there is carried. A rule
 /// about a key overrides that.
 pub(crate) fn account(family: &Family, settings: &Settings, tensors: &[&str]) -> Vec<Warning> {
-    let case = Case { family, settings, tensors };
+    let case = Case { scalings: family.scalings, settings, tensors };
     let rules: Vec<&Rule> = family.rules.iter().copied().flatten().collect();
     let mut found: Vec<Warning> = Vec::new();
     for (at, rule) in rules.iter().enumerate() {

@@ -21,6 +21,7 @@ pub(super) const COHERE2: Family = Family {
     back: Some(Back {
         rotated: Some("rotary_pct"),
         flags: ATTENTION_BIAS,
+        fixed: &[("layer_types", layers_with_windows)],
         untold: &["layer_types"],
         ..BACK
     }),

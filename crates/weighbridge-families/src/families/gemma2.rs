@@ -23,8 +23,12 @@ pub(super) const GEMMA2: Family = Family {
     }),
     tokenizer: Tokenizer::Pieces(None),
     back: Some(Back {
+        made: &[("attention.sliding_window", "sliding_window")],
         flags: ATTENTION_BIAS,
-        fixed: &[("query_pre_attn_scalar", |_, config| attention_scale(config, 46))],
+        fixed: &[
+            ("layer_types", layers_with_windows),
+            ("query_pre_attn_scalar", |_, config| attention_scale(config, 46)),
+        ],
         untold: &["query_pre_attn_scalar"],
         ..BACK
     }),

@@ -28,7 +28,10 @@ pub(super) const GEMMA3: Family = Family {
             ("attention.sliding_window", "sliding_window"),
         ],
         flags: ATTENTION_BIAS,
-        fixed: &[("query_pre_attn_scalar", |_, config| attention_scale(config, 62))],
+        fixed: &[
+            ("layer_types", layers_with_windows),
+            ("query_pre_attn_scalar", |_, config| attention_scale(config, 62)),
+        ],
         untold: &["query_pre_attn_scalar"],
         ..BACK
     }),

@@ -29,6 +29,7 @@ pub(super) const GPT2: Family = Family {
             ("", &["blk.#.attn_qkv.bias", O, UP, DOWN]),
             ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
         ],
+        fixed: &[("n_inner", other_inner)],
         untold: &["activation_function", "scale_attn_by_inverse_layer_idx"],
         ..BACK
     }),
@@ -77,4 +78,11 @@ const KEYS: &[KeyRow] = &[
 fn inner(settings: &Settings) -> Option<Json> {
     let stated = settings.count("n_inner").filter(|inner| *inner > 0);
     stated.or_else(|| settings.count("n_embd")?.checked_mul(4)).map(Json::from)
+}
+
+/// The inner size that a file states, if it is another one.
+fn other_inner(told: &Told<'_>, config: &Config) -> Option<Json> {
+    let inner = told.own("feed_forward_length")?.as_u64()?;
+    let usual = config.get("n_embd").and_then(Json::as_u64)?.checked_mul(4)?;
+    (inner != usual).then(|| inner.into())
 }

@@ -30,13 +30,14 @@ pub(super) const GPT_OSS: Family = Family {
     }),
     // Every second layer has a window, for llama.cpp and for the class.
     back: Some(Back {
+        made: &[("attention.sliding_window", "sliding_window")],
         flags: &[
             ("attention_bias", &[Q, K, V, O]),
             ("", &["blk.#.ffn_gate_inp.bias"]),
             ("", &["blk.#.ffn_gate_exps.bias", "blk.#.ffn_up_exps.bias"]),
             ("", &["blk.#.ffn_down_exps.bias"]),
         ],
-        fixed: &[("rope_scaling", not_truncated)],
+        fixed: &[("layer_types", layers_with_windows), ("rope_scaling", not_truncated)],
         untold: &["layer_types", "swiglu_limit"],
         ..BACK
     }),

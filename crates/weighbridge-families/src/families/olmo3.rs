@@ -18,6 +18,7 @@ pub(super) const OLMO3: Family = Family {
     back: Some(Back {
         is: |told| told.own("attention.sliding_window").is_some(),
         flags: ATTENTION_BIAS,
+        made: &[("attention.sliding_window", "sliding_window")],
         fixed: &[("layer_types", layers_with_windows)],
         ..BACK
     }),
@@ -32,16 +33,6 @@ const RULES: &[Rule] = &[
     UNSCALED_WINDOWS,
     differs(&["sliding_attention.rope_theta"], has_one_base, "uses one base for all layers"),
 ];
-
-/// Layers with a window and those that see everything.
-fn layers_with_windows(told: &Told<'_>, _: &Config) -> Option<Json> {
-    let Value::List(layers) = told.own("attention.sliding_window_pattern")? else { return None };
-    let kinds = layers.iter().map(|layer| match layer {
-        Value::Bool(true) => "sliding_attention",
-        _ => "full_attention",
-    });
-    Some(kinds.collect())
-}
 
 fn has_one_base(case: &Case<'_>, base: &Json) -> bool {
     base.is_null() || base.as_f64() == case.value("rope_theta").as_f64()

@@ -31,7 +31,7 @@ const KIND: Rule = differs(
     |case, kind| {
         let kind = kind.as_str().unwrap_or("default");
         let kind = if kind == "su" { "longrope" } else { kind };
-        kind == "default" || kind == "mrope" || case.family.scalings.contains(&kind)
+        kind == "default" || kind == "mrope" || case.scalings.contains(&kind)
     },
     "does not scale rotary positions in this way",
 );

@@ -5,7 +5,6 @@
 
 use serde_json::Value as Json;
 
-use crate::families::Family;
 use crate::families::settings::Settings;
 
 /// What is asked of some keys of a config.
@@ -31,7 +30,8 @@ pub(crate) enum Otherwise {
 
 /// A model that rules are applied to.
 pub(crate) struct Case<'a> {
-    pub family: &'a Family,
+    /// The kinds of scaling of rotary positions that files of the family carry.
+    pub scalings: &'a [&'a str],
     pub settings: &'a Settings,
     /// The names of the tensors of the file.
     pub tensors: &'a [&'a str],

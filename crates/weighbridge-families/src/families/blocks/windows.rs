@@ -2,8 +2,11 @@
 
 use serde_json::Value as Json;
 
+use super::back::Config;
 use super::keys::{CONTEXT, MOST_LAYERS, listed_layers};
+use crate::catalog::Value;
 use crate::families::settings::Settings;
+use crate::families::told::Told;
 
 /// Which layers have a window, by the kinds that a config lists.
 fn listed_windows(settings: &Settings) -> Option<Vec<bool>> {
@@ -46,4 +49,14 @@ pub(crate) fn unusual_windows<const PERIOD: u64>(settings: &Settings) -> Option<
 pub(crate) fn window_or_context(settings: &Settings) -> Option<Json> {
     let keys: &[&str] = if sees_everything(settings) { CONTEXT } else { &["sliding_window"] };
     settings.find(keys).cloned()
+}
+
+/// Layers with a window and those that see everything, where a file lists them.
+pub(crate) fn layers_with_windows(told: &Told<'_>, _: &Config) -> Option<Json> {
+    let Value::List(layers) = told.own("attention.sliding_window_pattern")? else { return None };
+    let kinds = layers.iter().map(|layer| match layer {
+        Value::Bool(true) => "sliding_attention",
+        _ => "full_attention",
+    });
+    Some(kinds.collect())
 }
