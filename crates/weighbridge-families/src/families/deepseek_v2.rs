@@ -11,6 +11,7 @@ pub(super) const DEEPSEEK_V2: Family = Family {
     drops_next: true,
     drops_head: DropsHead::Tied,
     keys: &[BASE, KEYS],
+    refuse: refuse_unlisted,
     defaults: Some(Defaults {
         sizes: [102400, 4096, 11008, 32, 32, 2048],
         head: Head::AlwaysAs("qk_rope_head_dim"),
@@ -53,7 +54,7 @@ pub(super) const LATENT_BACK: Back = Back {
     ..BACK
 };
 
-const KEYS: &[KeyRow] = &[
+pub(super) const KEYS: &[KeyRow] = &[
     // The one head of keys that this attention has when its keys are not made.
     ("attention.head_count_kv", Count, Made(|_| Some(1.into()))),
     ("leading_dense_block_count", Count, Made(dense_layers)),
@@ -72,6 +73,24 @@ const KEYS: &[KeyRow] = &[
     ("rope.dimension_count", Count, Needed(&["qk_rope_head_dim"])),
     ("rope.scaling.yarn_log_multiplier", Number, Made(yarn_multiplier)),
 ];
+
+/// llama.cpp tells models whose queries are made directly by their number of layers (and tokens): it
+/// loads no others, and none of these with queries that are made from a shorter vector.
+fn refuse_unlisted(settings: &Settings, _: &About<'_>) -> Result<()> {
+    let layers = settings.count("num_hidden_layers").unwrap_or(0);
+    let tokens = settings.count("vocab_size");
+    let is_listed = matches!(layers, 26 | 27) || layers == 48 && tokens == Some(128_256);
+    let is_direct = settings.find(&["q_lora_rank"]).is_none();
+    if is_direct == is_listed {
+        return Ok(());
+    }
+    let (with, has) = if is_direct { ("without", "needs") } else { ("with", "does not expect") };
+    Err(Error::unsupported(format!(
+        "llama.cpp cannot load a deepseek2 model of {layers} layers {with} q_lora_rank: it {has} one \
+         for this number of layers"
+    ))
+    .hint("llama.cpp expects no q_lora_rank for 26 and 27 layers, and for 48 with 128256 tokens"))
+}
 
 /// How many layers come before the first with experts.
 fn dense_layers(settings: &Settings) -> Option<Json> {

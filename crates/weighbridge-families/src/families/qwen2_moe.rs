@@ -8,6 +8,7 @@ pub(super) const QWEN2_MOE: Family = Family {
     types: &["qwen2_moe"],
     rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS, EXPERTS, SHARED_EXPERT],
     keys: &[BASE, EXPERT_LENGTHS],
+    refuse: refuse_layers_without_experts,
     defaults: Some(Defaults {
         sizes: [151936, 2048, 5632, 24, 16, 32768],
         key_heads: KeyHeads::Of(16),

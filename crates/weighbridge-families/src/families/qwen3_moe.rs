@@ -8,6 +8,7 @@ pub(super) const QWEN3_MOE: Family = Family {
     types: &["qwen3_moe"],
     rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, TWO_NORMS, EXPERTS],
     keys: &[BASE, EXPERT_LENGTHS],
+    refuse: refuse_layers_without_experts,
     defaults: Some(Defaults {
         sizes: [151936, 2048, 6144, 24, 32, 32768],
         key_heads: KeyHeads::Of(4),

@@ -5,6 +5,9 @@ use serde_json::{Value as Json, json};
 use super::back::Config;
 use super::rows::How::{Expert, Experts, Plain, Stacked};
 use super::rows::Row;
+use crate::error::{Error, Result};
+use crate::families::about::About;
+use crate::families::settings::Settings;
 use crate::families::told::Told;
 
 pub(crate) const GATE_UP_EXPERTS: &[&str] = &["blk.#.ffn_gate_exps", "blk.#.ffn_up_exps"];
@@ -47,6 +50,22 @@ pub(crate) const SHARED_EXPERTS: &[Row] = &[
     ("layers.#.mlp.shared_experts.down_proj", &["blk.#.ffn_down_shexp"], Plain),
     ("layers.#.mlp.gate.e_score_correction_bias", &["blk.#.exp_probs_b.bias"], Plain),
 ];
+
+/// Refuses models with layers that have no experts: llama.cpp expects them in every layer of these.
+pub(crate) fn refuse_layers_without_experts(settings: &Settings, _: &About<'_>) -> Result<()> {
+    let layers = settings.count("num_hidden_layers").unwrap_or(0);
+    let step = settings.count("decoder_sparse_step").unwrap_or(1);
+    let listed = settings.find(&["mlp_only_layers"]).and_then(Json::as_array);
+    let is_listed = |layer: u64| listed.is_some_and(|listed| listed.contains(&layer.into()));
+    let is_dense = |layer: u64| is_listed(layer) || (layer + 1).checked_rem(step) != Some(0);
+    let Some(layer) = (0..layers).find(|layer| is_dense(*layer)) else { return Ok(()) };
+    let key = if is_listed(layer) { "mlp_only_layers" } else { "decoder_sparse_step" };
+    Err(Error::unsupported(format!(
+        "llama.cpp cannot load a model of this family whose layer {layer} has no experts (`{key}` of \
+         config.json)"
+    ))
+    .hint("llama.cpp needs experts in every layer of this family"))
+}
 
 /// Layers of a model with experts that have none.
 pub(crate) fn layers_without_experts(told: &Told<'_>, _: &Config) -> Option<Json> {

@@ -6,6 +6,7 @@ mod experts;
 mod keys;
 mod rope;
 mod rows;
+mod scaling;
 
 pub(crate) use serde_json::Value as Json;
 
@@ -18,6 +19,7 @@ pub(crate) use keys::*;
 pub(crate) use rope::*;
 pub(crate) use rows::How::*;
 pub(crate) use rows::*;
+pub(crate) use scaling::check_scaling;
 
 pub(crate) use super::about::About;
 pub(crate) use super::defaults::{DEFAULTS, Defaults, Head, KeyHeads};

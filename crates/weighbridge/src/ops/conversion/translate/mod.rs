@@ -51,6 +51,8 @@ pub(super) struct Translated {
     pub(super) not_carried: Vec<String>,
     /// What has to be said about an output whose names are kept.
     pub(super) note: Option<&'static str>,
+    /// Further remarks about the translation.
+    pub(super) notes: Vec<String>,
     /// What it is made of, where codes are moved that could be decoded.
     draft: Option<Draft>,
 }
@@ -75,6 +77,7 @@ impl Translated {
             files: Vec::new(),
             not_carried: Vec::new(),
             note: None,
+            notes: Vec::new(),
             draft: None,
         }
     }
@@ -83,7 +86,7 @@ impl Translated {
     pub(super) fn with_decoded_codes(self, original: &Model) -> Result<Self> {
         let Some(draft) = self.draft else { return Ok(self) };
         let decoded = draft.finish(original, OutputType::Native, None)?;
-        Ok(Self { left_out: self.left_out, ..decoded })
+        Ok(Self { left_out: self.left_out, notes: self.notes, ..decoded })
     }
 }
 
