@@ -145,8 +145,15 @@ fn what_configs_leave_out_is_filled_in() {
         let mut found = entries(&about).unwrap_or_else(|error| panic!("{}: {error}", row["name"]));
         // It follows from the folder, which was another one.
         found.retain(|(key, _)| key != "general.name");
-        if found != expected(&row) {
-            wrong.push(format!("{}:\n{found:?}\n{:?}", row["name"], expected(&row)));
+        let mut expected = expected(&row);
+        // Where the converter is wrong: llama.cpp would take a softmax.
+        if row["name"] == "deepseek-v3-bare" {
+            let at = expected.len() - 1;
+            let key = "deepseek2.expert_gating_func".to_owned();
+            expected.insert(at, (key, Value::Unsigned(32, 2)));
+        }
+        if found != expected {
+            wrong.push(format!("{}:\n{found:?}\n{expected:?}", row["name"]));
         }
         let numbers = |name: &str| row["tensors"].get(name).map(numbers);
         for name in FACTORS {
