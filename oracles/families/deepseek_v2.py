@@ -18,8 +18,13 @@ FAMILY = Family(
             "deepseek-coder",
             steps=[say(scoring_func="softmax", aux_loss_alpha=0.001, seq_aux=True)],
         ),
-        # As in the Lite models, queries are made directly.
-        "deepseek_v2-lite": Repository(dict(LATENT, q_lora_rank=None), coder, "deepseek-coder", types=["f16"]),
+        # As in the Lite models, queries are made directly. llama.cpp knows these by their number of layers.
+        "deepseek_v2-lite": Repository(
+            dict(LATENT, q_lora_rank=None, num_hidden_layers=26, first_k_dense_replace=25, intermediate_size=8),
+            coder,
+            "deepseek-coder",
+            types=["f16"],
+        ),
     },
     configs={
         "deepseek-v2-lite": config(

@@ -34,6 +34,7 @@ mod stale;
 mod stats;
 mod stores;
 mod to_gguf;
+mod to_gguf_cases;
 mod to_gguf_stored;
 mod to_hf;
 mod twins;

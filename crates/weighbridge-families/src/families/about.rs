@@ -12,6 +12,8 @@ pub struct About<'a> {
     pub card: Option<&'a str>,
     /// How the vectors of all tokens become one, as sentence-transformers say it in a file of its own.
     pub pooling: Option<&'a Json>,
+    /// How many layers that predict further tokens the weights have, if the config need not be believed.
+    pub next_layers: Option<u64>,
     /// The name of the folder.
     pub folder: &'a str,
     /// How large the model is.

@@ -12,7 +12,7 @@ pub(super) const COHERE2: Family = Family {
     rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [256000, 8192, 22528, 40, 64, 8192],
-        head: Head::AlwaysShare,
+        head: Head::Share,
         epsilon: ("layer_norm_eps", 1e-5),
         more: &[("logit_scale", 0.0625), ("sliding_window", 4096.0)],
         ..DEFAULTS

@@ -89,7 +89,7 @@ pub(super) const LATENT_BACK: Back = Back {
     ..BACK
 };
 
-const KEYS: &[KeyRow] = &[
+pub(super) const KEYS: &[KeyRow] = &[
     // The one head of keys that this attention has when its keys are not made.
     ("attention.head_count_kv", Count, Made(|_| Some(1.into()))),
     ("leading_dense_block_count", Count, Made(dense_layers)),

@@ -1,12 +1,13 @@
 //! DeepSeek V3 and R1.
 
-use super::deepseek_v2::{DEEPSEEK_V2, LATENT_BACK, RULES};
+use super::deepseek_v2::{DEEPSEEK_V2, KEYS, LATENT_BACK, RULES};
 use super::family::*;
 
 pub(super) const DEEPSEEK_V3: Family = Family {
     classes: &["DeepseekV3ForCausalLM"],
     types: &["deepseek_v3"],
     rules: &[RULES, ROPE],
+    keys: &[BASE, KEYS, CHOOSES],
     defaults: Some(Defaults {
         sizes: [129280, 7168, 18432, 61, 128, 4096],
         key_heads: KeyHeads::Of(128),
@@ -32,3 +33,8 @@ pub(super) const DEEPSEEK_V3: Family = Family {
     back: Some(Back { is: |told| !told.layers_with("exp_probs_b.bias").is_empty(), ..LATENT_BACK }),
     ..DEEPSEEK_V2
 };
+
+/// transformers has no key for the function that chooses experts: it is a sigmoid. llama.cpp takes a
+/// softmax where a file has none.
+const CHOOSES: &[KeyRow] =
+    &[("expert_gating_func", Count, Made(|settings| gating(settings).or(Some(2.into()))))];

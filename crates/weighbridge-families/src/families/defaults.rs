@@ -41,8 +41,6 @@ pub(crate) enum Head {
     Unsaid,
     /// Where the config does not say, what the heads make of the hidden size.
     Share,
-    /// What the heads make of the hidden size, whatever the config says.
-    AlwaysShare,
     /// Where the config does not say, this.
     Of(u64),
     /// What another key says, whatever the config says.

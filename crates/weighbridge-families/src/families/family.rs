@@ -39,6 +39,8 @@ pub struct Family {
     pub(crate) predicts: bool,
     /// Whether it does.
     pub(crate) drops_next: bool,
+    /// The key of configs that counts these layers, where files have them. The weights are believed.
+    pub(crate) counts_next: Option<&'static str>,
     /// Which output heads it leaves out.
     pub(crate) drops_head: DropsHead,
     /// How names of weights begin that the converter leaves out, with `#` for numbers, and what they are.
@@ -89,6 +91,7 @@ pub(crate) const DECODER: Family = Family {
     tied: false,
     predicts: false,
     drops_next: false,
+    counts_next: None,
     drops_head: DropsHead::Never,
     left_out: &[],
     ignored: &[],

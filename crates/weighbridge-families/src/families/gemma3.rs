@@ -12,6 +12,7 @@ pub(super) const GEMMA3: Family = Family {
     drops_head: DropsHead::Never,
     keys: &[BASE, KEYS],
     rules: &[RULES, ROPE],
+    refuse: refuse_capped_logits,
     defaults: Some(Defaults {
         sizes: [262208, 2304, 9216, 26, 8, 131072],
         key_heads: KeyHeads::Of(4),
@@ -56,6 +57,20 @@ const KEYS: &[KeyRow] = &[
     ("attention.sliding_window", Count, Made(window_unless_everywhere)),
     ("attention.sliding_window_pattern", FlagList, Made(unusual_windows::<6>)),
 ];
+
+/// llama.cpp caps logits where the file says so. Of transformers' classes, the one with vision does not,
+/// whatever its config says. A cap of attention's scores is ignored by both.
+fn refuse_capped_logits(settings: &Settings, about: &About<'_>) -> Result<()> {
+    let class = about.config["architectures"][0].as_str().unwrap_or_default();
+    let cap = nonzero(settings, "final_logit_softcapping");
+    let Some(cap) = cap.filter(|_| class == "Gemma3ForConditionalGeneration") else {
+        return Ok(());
+    };
+    Err(Error::unsupported(format!(
+        "config.json: `final_logit_softcapping` is {cap}, which llama.cpp applies and {class} does not"
+    ))
+    .hint("set it to null if the logits are not to be capped"))
+}
 
 /// The window, unless every layer sees everything.
 fn window_unless_everywhere(settings: &Settings) -> Option<Json> {

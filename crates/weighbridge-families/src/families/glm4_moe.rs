@@ -8,6 +8,7 @@ pub(super) const GLM4_MOE: Family = Family {
     types: &["glm4_moe"],
     rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, NORMS_BETWEEN, EXPERTS, SHARED_EXPERTS, NEXTN],
     predicts: true,
+    counts_next: Some("num_nextn_predict_layers"),
     keys: &[BASE, KEYS],
     rules: &[RULES, ROPE],
     defaults: Some(Defaults {

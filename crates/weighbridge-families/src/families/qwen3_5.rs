@@ -20,6 +20,7 @@ pub(super) const QWEN3_5: Family = Family {
     gguf: &[GGUF, GGUF_LINEAR],
     norm_add: 1.0,
     predicts: true,
+    counts_next: Some("mtp_num_hidden_layers"),
     keys: &[BASE, EXPERT_LENGTHS, KEYS],
     has_sections: true,
     rules: &[RULES, ROPE],

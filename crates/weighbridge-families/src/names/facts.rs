@@ -7,7 +7,7 @@ use super::linear::Linear;
 use crate::catalog::Value;
 use crate::config;
 use crate::error::{Error, Remedy, Result};
-use crate::families::{Family, called, embeddings, first_position};
+use crate::families::{Family, Settings, called, embeddings, first_position, settings};
 use crate::text::escaped;
 
 /// Whose naming a model follows.
@@ -50,6 +50,8 @@ pub(super) struct Facts {
     pub heads: Option<u64>,
     /// Key heads.
     pub kv_heads: Option<u64>,
+    /// Rows of a head, where Hugging Face's config tells.
+    pub head_width: Option<u64>,
     /// Rows of a key head that are made from the shorter vector, in DeepSeek's attention.
     pub key_rows: Option<u64>,
     /// Rows of a value head there, where a config states them.
@@ -72,6 +74,11 @@ impl Facts {
         let (dialect, prefix) = dialect(names);
         let candidates = family_names(side);
         let known = |name: &&String| called(name).is_some();
+        // What transformers fills in is only asked for where a config describes the model.
+        let config = config::find(side.configs, config::HUGGING_FACE);
+        let is_described = dialect == Dialect::HuggingFace && number(side, HEADS).is_some();
+        let stated = config.filter(|_| is_described).map(settings);
+        let filled = |key: &str| stated.as_ref()?.count(key);
         let family_name = candidates.iter().find(known).or(candidates.first()).cloned();
         Self {
             dialect,
@@ -79,7 +86,8 @@ impl Facts {
             family: family_name.as_deref().and_then(called),
             family_name,
             heads: number(side, HEADS),
-            kv_heads: number(side, KEY_HEADS),
+            kv_heads: number(side, KEY_HEADS).or_else(|| filled("num_key_value_heads")),
+            head_width: stated.as_ref().and_then(Settings::head_width),
             key_rows: number(side, KEY_ROWS)
                 .or_else(|| number(side, KEY_LENGTH)?.checked_sub(number(side, ROTARY_LENGTH)?)),
             value_rows: number(side, VALUE_ROWS),

@@ -111,6 +111,31 @@ impl<'t> Translator<'t> {
         Some((row.2, row.1.iter().map(|name| named(name, &numbers, suffix)).collect(), numbers))
     }
 
+    /// The common names of what a weight of that name has; none if it is not known.
+    pub fn common_names(&self, name: &str) -> Vec<String> {
+        self.names(name).map_or_else(Vec::new, |(_, names, _)| names)
+    }
+
+    /// What a weight has to be instead, if it holds the rows of heads in another order than GGUF and
+    /// does not divide into these heads.
+    pub fn odd_heads(&self, name: &str, shape: &[u64]) -> Option<String> {
+        let (how, ..) = self.names(name).filter(|_| self.changes && self.family.pairs)?;
+        let (heads, keys) = (self.facts.heads?, self.facts.kv_heads?);
+        let (count, what) = match how {
+            How::Query => (heads, "`num_attention_heads`"),
+            How::Key => (keys, "`num_key_value_heads`"),
+            How::Qkv => (heads.checked_add(keys.checked_mul(2)?)?, "queries, keys and values"),
+            _ => return None,
+        };
+        let rows = *shape.first()?;
+        let width = self.facts.head_width.or_else(|| rows.checked_div(count)).unwrap_or(0);
+        let fits = width > 0 && width % 2 == 0 && count.checked_mul(width) == Some(rows);
+        (!fits).then(|| match self.facts.head_width {
+            Some(width) => format!("{count} heads of {width} rows ({what})"),
+            None => format!("{count} heads of an even number of rows ({what})"),
+        })
+    }
+
     fn qkv(&self, weight: usize, names: &[String], shape: &[u64]) -> Option<Vec<Piece>> {
         let (heads, kv_heads) = (self.facts.heads?, self.facts.kv_heads?);
         let all = heads.checked_add(kv_heads.checked_mul(2)?)?;

@@ -346,3 +346,26 @@ fn rows_of_no_token_are_left_out_by_the_gguf_file_only() {
     assert_eq!(embeddings(296, 8, Some(296), false), [[296, 2], [8, 2]]);
     assert_eq!(embeddings(296, 8, None, true), [[8, 2], [296, 2]]);
 }
+
+/// Where a config does not say how many key heads there are, the class does: eight for Mixtral.
+#[test]
+fn key_heads_of_the_class_order_rows() {
+    let name = "model.layers.0.self_attn.k_proj.weight";
+    let rows_of = |model_type: &str, rows: u64| {
+        let configs = config(json!({
+            "model_type": model_type, "hidden_size": 64, "num_attention_heads": 16,
+        }));
+        let shape = [rows, 64];
+        let weights = [("model.embed_tokens.weight", &[9, 64][..]), (name, &shape[..])];
+        let found = to_gguf(&side(&weights, &configs), &[0, 1], None)?;
+        let key = found.tensors.iter().find(|tensor| tensor.name.contains("attn_k")).unwrap();
+        Ok(key.pieces[0].1.rows)
+    };
+    let of_heads = |heads| Rows::Heads { start: 0, heads, head_rows: 4, to_halves: false };
+    for model_type in ["mixtral", "mistral"] {
+        assert_eq!(rows_of(model_type, 32).unwrap(), of_heads(8));
+    }
+    assert_eq!(rows_of("llama", 64).unwrap(), of_heads(16));
+    let error: crate::error::Error = rows_of("mixtral", 64).unwrap_err();
+    assert!(error.message().contains("expected 8 heads of 4 rows (`num_key_value_heads`)"));
+}

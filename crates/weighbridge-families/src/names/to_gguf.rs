@@ -64,6 +64,10 @@ pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<
     let (mut gathered, mut left_out) = (HashMap::<String, Gathered>::new(), Vec::new());
     for (at, &index) in order.iter().enumerate() {
         let Named { name, shape } = side.weights[index];
+        if let Some(heads) = translator.odd_heads(name, shape) {
+            let message = format!("shape {shape:?} does not match config.json: expected {heads}");
+            return Err(Error::malformed(message).in_tensor(name));
+        }
         let mut pieces = translator.parts(index, name, shape);
         if let Some(fused) = still_fused(&pieces, shape) {
             pieces = vec![fused];

@@ -2,7 +2,7 @@
 
 use super::decode::Decoder;
 use super::vocabulary::Token;
-use super::{Beyond, Entries, Files, KINDS, Special, TokenType, Vocabulary, pre, special};
+use super::{Beyond, Entries, Files, KINDS, Special, TokenType, Vocabulary, pre, sound, special};
 use crate::error::Result;
 
 /// Writes the vocabulary and its merges. Special tokens, which come after them, are returned.
@@ -11,14 +11,17 @@ pub(super) fn write(
     entries: &mut Entries,
     pre: Option<&str>,
 ) -> Result<Special> {
+    sound::check_byte_pairs(files.need_tokenizer()?)?;
     let vocabulary = Vocabulary::read(files)?;
     let tokens = tokens(&vocabulary)?;
+    let merges = special::merges(vocabulary.tokenizer)?;
+    sound::check_merges(vocabulary.tokenizer, &vocabulary.base)?;
     let count = tokens.len();
     let pre = pre.map_or_else(|| pre::name(&vocabulary), |stated| Ok(stated.to_owned()))?;
     entries.text("tokenizer.ggml.model", "gpt2");
     entries.text("tokenizer.ggml.pre", &pre);
     TokenType::write(entries, tokens, None);
-    entries.texts("tokenizer.ggml.merges", special::merges(vocabulary.tokenizer)?);
+    entries.texts("tokenizer.ggml.merges", merges);
     Special::read(files, &KINDS, Beyond::Refuse(count))
 }
 

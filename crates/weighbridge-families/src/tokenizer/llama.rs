@@ -6,7 +6,9 @@ use std::collections::HashSet;
 use serde_json::Value as Json;
 
 use super::vocabulary::{Token, beyond, named};
-use super::{Beyond, Entries, Files, KINDS, Special, TOKENIZER, TokenType, Vocabulary, wrong};
+use super::{
+    Beyond, Entries, Files, KINDS, Special, TOKENIZER, TokenType, Vocabulary, sound, wrong,
+};
 use crate::catalog::Value;
 use crate::error::Result;
 
@@ -20,7 +22,9 @@ pub(super) fn is_for(tokenizer: &Json) -> bool {
 
 /// Writes the model's tokens and the added ones after them. Nothing is filled up.
 pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    sound::check_byte_pairs(files.need_tokenizer()?)?;
     let vocabulary = Vocabulary::read(files)?;
+    sound::check_merges(vocabulary.tokenizer, &vocabulary.base)?;
     let base = vocabulary.base.len();
     let count = base + vocabulary.added.iter().filter(|one| one.id >= base as u64).count();
     if files.vocabulary() > 0 && count > files.vocabulary() {

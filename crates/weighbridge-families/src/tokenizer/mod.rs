@@ -20,6 +20,7 @@ mod llama;
 mod pre;
 mod protobuf;
 mod sentencepiece;
+mod sound;
 mod special;
 mod tekken;
 mod templates;

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::files::MODEL;
 use super::protobuf::{Field, Message};
 use super::vocabulary::beyond;
-use super::{Beyond, CONFIG, Entries, Files, KINDS, Special, TOKENIZER, TokenType, wrong};
+use super::{Beyond, CONFIG, Entries, Files, KINDS, Special, TOKENIZER, TokenType, sound, wrong};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::text::shortened;
@@ -61,6 +61,9 @@ pub(super) fn write_phi3(files: &Files<'_>, entries: &mut Entries) -> Result<()>
     let mut tokens = Tokens::read(files)?;
     let by_id = files.tokens_by_id()?.into_iter();
     let mut added: Vec<_> = by_id.map(|(id, token)| (id, token, CONFIG)).collect();
+    if let Some(tokenizer) = &files.tokenizer {
+        sound::check_added(tokenizer)?;
+    }
     for token in files.added_tokens() {
         let no_id = || wrong(TOKENIZER, "an added token has no ID");
         added.push((token["id"].as_u64().ok_or_else(no_id)?, token, TOKENIZER));

@@ -13,9 +13,11 @@ const MOST: usize = 256;
 
 /// `tokenizer_config.json` comes first, even where it says `null`; files of their own come after it.
 pub(super) fn read(files: &Files<'_>) -> Result<Option<Json>> {
+    // It is read even where another one comes first: none is taken for one that is damaged.
+    let file = files.text("chat_template.jinja")?;
     let template = match files.config.get("chat_template") {
         Some(template) => Some(template.clone()),
-        None => match files.text("chat_template.jinja")? {
+        None => match file {
             Some(text) => Some(with_more(files, text)?),
             None => files.json("chat_template.json")?.map(|json| json["chat_template"].clone()),
         },

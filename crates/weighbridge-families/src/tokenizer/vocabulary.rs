@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value as Json;
 
 use super::files::{CONFIG, Files, TOKENIZER, content_of, wrong};
+use super::sound;
 use super::special::KINDS;
 use crate::error::{Error, Result};
 use crate::text::shortened;
@@ -39,6 +40,7 @@ impl<'a> Vocabulary<'a> {
     /// The tokens of a model, with those that files add to it.
     pub fn of(base: HashMap<&'a str, u64>, files: &'a Files<'_>) -> Result<Self> {
         let (tokenizer, next) = (files.need_tokenizer()?, base.len() as u64);
+        sound::check_added(tokenizer)?;
         let (added, places) = (Vec::new(), HashMap::new());
         let mut vocabulary = Self { files, tokenizer, base, added, places, next };
         for token in tokenizer["added_tokens"].as_array().into_iter().flatten() {

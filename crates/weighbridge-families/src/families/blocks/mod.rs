@@ -10,6 +10,7 @@ mod rope_rules;
 mod rows;
 mod rules;
 mod windows;
+mod scaling;
 
 pub(crate) use serde_json::Value as Json;
 
@@ -26,6 +27,7 @@ pub(crate) use rows::How::*;
 pub(crate) use rows::*;
 pub(crate) use rules::*;
 pub(crate) use windows::*;
+pub(crate) use scaling::check_scaling;
 
 pub(crate) use super::about::About;
 pub(crate) use super::defaults::{DEFAULTS, Defaults, Head, KeyHeads};

@@ -192,11 +192,17 @@ pub(crate) const NO_HEAD: Rule = fails(
 
 /// Experts in every layer.
 pub(crate) const ALL_EXPERTS: Rule =
-    fails(&["mlp_only_layers"], off, "every layer of this family has experts");
+    fails(&["mlp_only_layers"], lists_no_layer, "every layer of this family has experts");
 
 /// Experts in every layer.
 pub(crate) const EVERY_STEP: Rule =
     fails(&["decoder_sparse_step"], is_one, "every layer of this family has experts");
+
+/// No layer that the model has.
+fn lists_no_layer(case: &Case<'_>, listed: &Json) -> bool {
+    let is_one = |layer: &Json| layer.as_u64().is_none_or(|layer| layer < case.layers());
+    !listed.as_array().is_some_and(|layers| layers.iter().any(is_one))
+}
 
 /// Whether a number is this one, or not stated.
 pub(crate) fn is_number(value: &Json, wanted: f64) -> bool {

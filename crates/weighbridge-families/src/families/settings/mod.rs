@@ -163,7 +163,6 @@ fn fill(values: &mut Map<String, Json>, class: Option<&Defaults>) -> Map<String,
     match class.head {
         Head::Unsaid => {}
         Head::Share => unless_said(values, "head_dim", share),
-        Head::AlwaysShare => drop(values.insert("head_dim".into(), share.into())),
         Head::Of(width) => drop(values.entry("head_dim").or_insert(width.into())),
         Head::AlwaysAs(key) => {
             let width = values.get(key).cloned().unwrap_or_default();

@@ -182,15 +182,23 @@ fn what_has_no_place_is_refused_by_name() {
         error.message().to_owned()
     };
     let model = json!({ "vocab": { "a": 0, "b": 1 }, "merges": [] });
-    let far = json!({ "model": { "vocab": { "a": 0, "far": 9 } } });
+    let far = json!({ "model": { "vocab": { "a": 0, "far": 9 }, "merges": [] } });
     assert_eq!(refused(&far, 2), "token `far` has ID 9, but the model has 2 tokens");
-    let same = json!({ "model": { "vocab": { "a": 1, "b": 1 } } });
+    let same = json!({ "model": { "vocab": { "a": 1, "b": 1 }, "merges": [] } });
     assert_eq!(refused(&same, 2), "tokens `a` and `b` have the same ID 1");
     let gap = json!({ "model": model, "added_tokens": [{ "id": 7, "content": "<x>" }] });
     let message = "added token `<x>` has ID 7, but its position is 2";
     assert_eq!(refused(&gap, 9), message);
     let merge = json!({ "model": { "vocab": {}, "merges": [["a", "b"], "c d"] } });
     assert_eq!(refused(&merge, 2), "merge `\"c d\"` does not have two parts");
+    let unknown = json!({ "model": { "vocab": { "a": 0 }, "merges": [["a", "c"]] } });
+    assert_eq!(refused(&unknown, 2), "merge `a c`: `c` is not in the vocabulary");
+    let none = json!({ "model": model, "added_tokens": [{ "id": -1, "content": "<x>" }] });
+    assert_eq!(refused(&none, 9), "added token `<x>` has the invalid ID -1");
+    let other = json!({ "model": { "type": "WordPiece", "vocab": {}, "merges": [] } });
+    assert_eq!(refused(&other, 2), "tokenizer.json has type `WordPiece`, expected `BPE`");
+    let bare = json!({ "model": { "type": "BPE", "vocab": {} } });
+    assert_eq!(refused(&bare, 2), "its model has type `BPE`, but no list of merges");
     assert_eq!(refused(&gap, 1 << 40), "implausible vocabulary size: 1099511627776 tokens");
     assert_eq!(refused(&json!([]), 2), "it is not a JSON object");
 }

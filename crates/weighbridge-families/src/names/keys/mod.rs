@@ -22,7 +22,9 @@ mod title;
 
 pub(super) use crate::families::first_position;
 pub use crate::families::{About, Parameters};
-use crate::families::{Family, POOLING_STEP, Settings, account, not_yet, of_config, settings};
+use crate::families::{
+    Family, POOLING_STEP, Settings, account, check_scaling, not_yet, of_config, settings,
+};
 use crate::tokenizer::Entries;
 use crate::warning::Warning;
 use entries::write;
@@ -35,6 +37,9 @@ pub fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     let mut settings = crate::families::settings(about.config);
     if let Some(pooling) = about.pooling {
         settings.state(POOLING_STEP, pooling.clone());
+    }
+    if let Some((key, counted)) = family.counts_next.zip(about.next_layers) {
+        settings.state(key, counted.into());
     }
     refuse(about, family, &settings)?;
     settings.forget(family.ignored);
@@ -88,6 +93,21 @@ pub fn architecture(config: &Json) -> Option<&'static str> {
     of_config(config).map(|family| family.architecture)
 }
 
+/// What has to be said of a model with `counted` layers that predict further tokens, if its config
+/// counts another number of them.
+#[must_use]
+pub fn note_on_next_layers(config: &Json, counted: Option<u64>) -> Option<String> {
+    let key = of_config(config)?.counts_next?;
+    let inner = config.get("text_config").filter(|inner| inner.get(key).is_some());
+    let stated = inner.unwrap_or(config)[key].as_u64().unwrap_or(0);
+    let counted = counted.filter(|counted| *counted != stated)?;
+    let layers = if stated == 1 { "layer" } else { "layers" };
+    Some(format!(
+        "config.json states {stated} next-token prediction {layers} (`{key}`), but the weights have \
+         {counted}; the output states {counted}"
+    ))
+}
+
 /// Returns how to read the tokenizer of a model; `None` if unknown.
 pub fn tokenizer(config: &Json) -> Option<tokenizer::TokenizerKind> {
     of_config(config).map(|family| family.tokenizer)
@@ -128,5 +148,6 @@ fn refuse(about: &About<'_>, family: &Family, settings: &Settings) -> Result<()>
     if settings.has_sections() && !family.has_sections {
         return Err(not_yet("models with rotary sections (M-RoPE)"));
     }
+    check_scaling(settings)?;
     (family.refuse)(settings, about)
 }

@@ -21,6 +21,7 @@ pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
         parameters: Parameters::default(),
         file_type: 0,
         pooling: pooling.as_ref(),
+        next_layers: None,
     };
     let made = entries(&about)?;
     let find = |key: &str| made.iter().find(|(known, _)| known == key).map(|(_, value)| value);

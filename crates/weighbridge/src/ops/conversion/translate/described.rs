@@ -6,8 +6,8 @@ use super::to_gguf::{json_file, pooling, tokenizer_entries};
 use crate::catalog::Value;
 use crate::config;
 use crate::error::Result;
-use crate::model::Model;
-use crate::names::keys;
+use crate::model::{Model, Weight};
+use crate::names::{self, Named, Side, keys};
 use crate::tokenizer;
 
 /// Metadata, as llama.cpp's converter writes it.
@@ -29,11 +29,18 @@ pub(in crate::ops) fn described(model: &Model, rows: u64) -> Option<Result<Descr
 fn entries(model: &Model, config: &Json, rows: u64) -> Result<Described> {
     let generation = json_file(model, "generation_config.json")?;
     let pooling = pooling(model)?;
+    let weights: Vec<Weight> = model.weights().collect();
+    let side = Side {
+        weights: weights.iter().map(|w| Named { name: w.name(), shape: w.shape() }).collect(),
+        configs: model.configs(),
+        metadata: Vec::new(),
+    };
     let about = keys::About {
         config,
         generation: generation.as_ref(),
         card: None,
         pooling: pooling.as_ref(),
+        next_layers: names::next_layers(&side),
         folder: "",
         parameters: keys::Parameters::default(),
         file_type: 0,

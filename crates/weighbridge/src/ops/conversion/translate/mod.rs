@@ -54,6 +54,8 @@ pub(super) struct Translated {
     pub(super) warnings: Vec<Warning>,
     /// What has to be said about an output whose names are kept.
     pub(super) note: Option<&'static str>,
+    /// Further remarks about the translation.
+    pub(super) notes: Vec<String>,
     /// What it is made of, where codes are moved that could be decoded.
     draft: Option<Draft>,
 }
@@ -79,6 +81,7 @@ impl Translated {
             not_carried: Vec::new(),
             warnings: Vec::new(),
             note: None,
+            notes: Vec::new(),
             draft: None,
         }
     }
@@ -87,7 +90,7 @@ impl Translated {
     pub(super) fn with_decoded_codes(self, original: &Model) -> Result<Self> {
         let Some(draft) = self.draft else { return Ok(self) };
         let decoded = draft.finish(original, OutputType::Native, None)?;
-        Ok(Self { left_out: self.left_out, ..decoded })
+        Ok(Self { left_out: self.left_out, notes: self.notes, ..decoded })
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Draft {
     generation: Option<Json>,
     pooling: Option<Json>,
     card: Option<String>,
+    /// Layers that predict further tokens, counted in the weights.
+    next_layers: Option<u64>,
 }
 
 /// Translates a model that is named as Hugging Face names it.
@@ -71,9 +73,12 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     let writer = (asked == OutputType::Auto).then_some(task.target.writer);
     let rename = |name: &str| task.options.renamed(name);
     let moved = writer.map(|writer| repacked(model, &derived, writer, &rename)).transpose()?;
-    let translated =
-        Draft::new(model, derived, tokenizer)?.finish(model, asked, moved.flatten())?;
-    Ok(Translated { left_out: left_out(translation.left_out, &weights), ..translated })
+    let next_layers = names::next_layers(&side);
+    let draft = Draft { next_layers, ..Draft::new(model, derived, tokenizer)? };
+    let translated = draft.finish(model, asked, moved.flatten())?;
+    let left_out = left_out(translation.left_out, &weights);
+    let notes = keys::note_on_next_layers(config, next_layers).into_iter().collect();
+    Ok(Translated { left_out, notes, ..translated })
 }
 
 /// Weights that a translation leaves out.
@@ -87,7 +92,7 @@ impl Draft {
     fn new(model: &Model, derived: Vec<Derived>, tokenizer: Vec<(String, Value)>) -> Result<Self> {
         let generation = json_file(model, "generation_config.json")?;
         let (pooling, card) = (pooling(model)?, card(model)?);
-        Ok(Self { derived, tokenizer, generation, pooling, card })
+        Ok(Self { derived, tokenizer, generation, pooling, card, next_layers: None })
     }
 
     /// The model in the types that are asked for, with the codes that are moved.
@@ -128,6 +133,7 @@ impl Draft {
             generation: self.generation.as_ref(),
             card: self.card.as_deref(),
             pooling: self.pooling.as_ref(),
+            next_layers: self.next_layers,
             folder: &folder,
             parameters: keys::Parameters::of(shapes),
             file_type,
