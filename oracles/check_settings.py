@@ -13,8 +13,8 @@ import copy
 import dataclasses
 import json
 import logging
-import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -27,8 +27,9 @@ from families import all_of  # noqa: E402
 from family_blocks import ABSENT  # noqa: E402
 from gguf_models import convert  # noqa: E402
 from safetensors import safe_open  # noqa: E402
-from settings_cases import CASES, SIZES, SKIPPED  # noqa: E402
+from settings_cases import CASES, SKIPPED  # noqa: E402
 from settings_models import build, of_transformers, save, vocabulary_of  # noqa: E402
+from settings_rows import SIZES  # noqa: E402
 
 import transformers  # noqa: E402
 
@@ -41,47 +42,33 @@ FIELDS = ["family", "key", "value", "result", "difference", "baseline", "effect"
 FIELDS += ["converter", "converter_difference", "converter_message"]
 
 
-def answering(pipe, log):
-    """Runs files in this process, which llama.cpp may end; then the log has its last words."""
-    os.environ["GGML_NO_BACKTRACE"] = "1"
-    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(file, 1)
-    os.dup2(file, 2)
-    import llama_cpp
-
-    while True:
-        try:
-            pipe.send(llama_cpp.run(*pipe.recv()))
-        except RuntimeError as error:
-            pipe.send(str(error))
-
-
 class Runner:
-    """llama.cpp in a process of its own."""
+    """llama.cpp in a process of its own, which it may end."""
 
     process = None
 
     def start(self):
-        context = multiprocessing.get_context("spawn")
         self.log = os.path.join(OUT, "llama.log")
-        self.pipe, other = context.Pipe()
-        self.process = context.Process(target=answering, args=[other, self.log], daemon=True)
-        self.process.start()
-        other.close()
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "llama_cpp.py")
+        environment = dict(os.environ, GGML_NO_BACKTRACE="1")
+        with open(self.log, "wb") as log:
+            pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+            self.process = subprocess.Popen([sys.executable, script], env=environment, **pipes)
 
     def last_words(self):
-        self.process.join()
+        code = self.process.wait()
         with open(self.log, errors="replace") as log:
             lines = [line.strip() for line in log if "ASSERT" in line or "what()" in line]
-        return "aborts: " + (lines[-1].split("/")[-1] if lines else f"signal {-self.process.exitcode}")
+        return "aborts: " + (lines[-1].split("/")[-1] if lines else f"signal {-code}")
 
     def run(self, path, tokens, embed):
         """Rows of numbers, or why there are none."""
-        if self.process is None or not self.process.is_alive():
+        if self.process is None or self.process.poll() is not None:
             self.start()
-        self.pipe.send((path, tokens, embed))
+        pickle.dump((path, tokens, embed), self.process.stdin)
+        self.process.stdin.flush()
         try:
-            return self.pipe.recv()
+            return pickle.load(self.process.stdout)
         except EOFError:
             return self.last_words()
 

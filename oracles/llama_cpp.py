@@ -1,19 +1,24 @@
-"""llama.cpp as a library: the one that is compiled into the Python package `xllamacpp`, called through its C interface.
+"""llama.cpp as a library: the one inside the Python package `xllamacpp`, called through its C interface.
 
-Structures are passed as blobs. The offsets are those of include/llama.h; `check_layout` compares the defaults that the
-library itself fills in.
+Run as a script it answers requests for `run`, pickled on its standard input, until llama.cpp aborts. Structures are
+passed as blobs. The offsets are those of include/llama.h; `check_layout` compares the defaults that the library itself
+fills in.
 """
 
 import ctypes
 import glob
 import os
+import pickle
 import struct
+import sys
 
 import numpy
 import xllamacpp
 
 CONTEXT = 64
 F16, F32 = 1, 0
+ERROR = 4
+LOADING = "error loading model: "
 # Bytes from the start of llama_context_params.
 N_CTX, N_BATCH, N_UBATCH, N_THREADS, POOLING, FLASH, TYPE_K, EMBEDDINGS = 0, 4, 8, 28, 44, 52, 104, 136
 
@@ -109,11 +114,10 @@ def rows(context, tokens, length, embed):
 
 
 def complaint():
-    """The errors of the last load, without the lines that say no more than that there was one."""
-    lines = [text.strip() for level, text in said if level in (3, 4)]
-    errors = [line for level, text in said if level == 4 and (line := text.strip())]
-    first = next((line for line in errors if "error loading model" in line), None) or next(iter(errors or lines), "no message")
-    return first.split("error loading model: ")[-1]
+    """The first error of the last call, or the more telling one that says what is wrong with a model."""
+    errors = [text.strip() for level, text in said if level == ERROR]
+    telling = next((text for text in errors if LOADING in text), errors[0] if errors else "no message")
+    return telling.split(LOADING)[-1]
 
 
 def run(path, tokens, embed=False):
@@ -134,4 +138,23 @@ def run(path, tokens, embed=False):
         free_model(model)
 
 
+def serve():
+    answers = os.fdopen(os.dup(1), "wb")
+    # What the library prints goes where errors go.
+    os.dup2(2, 1)
+    while True:
+        try:
+            request = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            answer = run(*request)
+        except RuntimeError as error:
+            answer = str(error)
+        pickle.dump(answer, answers)
+        answers.flush()
+
+
 check_layout()
+if __name__ == "__main__":
+    serve()

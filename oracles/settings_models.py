@@ -4,7 +4,6 @@ A weight depends on its name and shape alone. Two models that differ in one sett
 the difference of what they say is the setting's.
 """
 
-import json
 import os
 import re
 import shutil
@@ -12,7 +11,6 @@ import zlib
 
 import gguf_models
 import torch
-from families import FAMILIES
 from family_blocks import write_json
 from tiny_models import model_of
 
