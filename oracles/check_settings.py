@@ -106,7 +106,7 @@ class Wanted:
     # Whether these are hidden states and not logits.
     embed: bool
     # By how much the baseline differs.
-    base: float | None
+    base: float
 
     def judge(self, path):
         found = RUNNER.run(path, self.tokens, self.embed)
@@ -116,7 +116,7 @@ class Wanted:
         if not numpy.isfinite(difference):
             return Outcome("differs", float("inf"), "not finite")
         # A baseline that differs itself is no excuse for what follows.
-        limit = max(TOLERANCE, min(3 * (self.base or 0), 4 * TOLERANCE))
+        limit = max(TOLERANCE, min(3 * self.base, 4 * TOLERANCE))
         return Outcome("agrees" if difference < limit else "differs", difference)
 
 
@@ -175,6 +175,7 @@ class Family:
         if self.cases.steps is not None:
             self.entry = dataclasses.replace(self.entry, steps=self.cases.steps, without_next=True)
         self.base = os.path.join(OUT, name + "-base")
+        self.depth = {**SIZES, **self.cases.settings}["num_hidden_layers"]
         self.said, self.base_difference, self.base_warnings, self.known = {}, None, [], None
 
     def path(self, end):
@@ -187,7 +188,9 @@ class Family:
         save(build(self.entry.model, said, self.cases.less_one), self.entry, folder)
         embed = self.cases.embed
         tokens = [5 + token % (self.known["vocab_size"] - 5) for token in TOKENS]
-        wanted = Wanted(tokens, of_transformers(folder, tokens, embed), embed, self.base_difference)
+        # Rounding adds up with the layers.
+        base = (self.base_difference or 0) * merged["num_hidden_layers"] / self.depth
+        wanted = Wanted(tokens, of_transformers(folder, tokens, embed), embed, base)
         if not numpy.isfinite(wanted.rows).all():
             raise ValueError("transformers' own output is not finite")
         return wanted
