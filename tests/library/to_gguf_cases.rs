@@ -61,8 +61,7 @@ fn deepseek_v3_chooses_experts_by_a_sigmoid() {
 
 #[test]
 fn next_token_layers_that_are_there_are_counted() {
-    let families =
-        [("glm4_moe", "num_nextn_predict_layers"), ("qwen3_5", "mtp_num_hidden_layers")];
+    let families = [("glm4_moe", "num_nextn_predict_layers"), ("qwen3_5", "mtp_num_hidden_layers")];
     for (family, key) in families {
         let golden = open(&golden(&folder(family), "bf16"));
         for (wrong, stated) in [
@@ -96,8 +95,7 @@ fn weights_without(family: &str, is_dropped: fn(&str) -> bool) -> TempDir {
 fn next_token_layers_that_are_missing_are_not_counted() {
     let glm = weights_without("glm4_moe", |name| name.contains("layers.2."));
     let qwen = weights_without("qwen3_5", |name| name.starts_with("mtp."));
-    for (family, architecture, place) in
-        [("glm4_moe", "glm4moe", glm), ("qwen3_5", "qwen35", qwen)]
+    for (family, architecture, place) in [("glm4_moe", "glm4moe", glm), ("qwen3_5", "qwen35", qwen)]
     {
         let (made, report) = converted(&place.path().join("part"), OutputType::Bf16);
         let own = |key: &str| entry(&made, &format!("{architecture}.{key}"));
@@ -184,15 +182,22 @@ fn gemma3_caps_logits_where_its_class_does() {
 #[test]
 fn layers_that_llama_cpp_does_not_expect_are_refused() {
     for family in ["qwen2_moe", "qwen3_moe"] {
-        says(&with_setting(family, "mlp_only_layers", json!([0])), "mlp_only_layers [0]: llama.cpp will not load it");
-        says(&with_setting(family, "decoder_sparse_step", json!(2)), "decoder_sparse_step 2: llama.cpp");
+        says(
+            &with_setting(family, "mlp_only_layers", json!([0])),
+            "mlp_only_layers [0]: llama.cpp will not load it",
+        );
+        says(
+            &with_setting(family, "decoder_sparse_step", json!(2)),
+            "decoder_sparse_step 2: llama.cpp",
+        );
         // No such layer.
         let beyond = with_setting(family, "mlp_only_layers", json!([70]));
         let golden = open(&golden(&folder(family), "bf16"));
         compare(&converted(beyond.path(), OutputType::Bf16).0, &golden, family);
     }
     let lite = "it takes models of 26 and 27 layers, and no others, for Lite";
-    let layers = |family: &str, layers: u64| with_setting(family, "num_hidden_layers", json!(layers));
+    let layers =
+        |family: &str, layers: u64| with_setting(family, "num_hidden_layers", json!(layers));
     says(&layers("deepseek_v2-lite", 5), lite);
     says(&layers("deepseek_v2-lite", 48), lite);
     says(&layers("deepseek_v2", 26), lite);

@@ -28,12 +28,8 @@ pub(super) const BERT: Family = Family {
 
 const RULES: &[Rule] = &[
     differs(&["hidden_act"], gelu, "uses gelu"),
-    free(&["type_vocab_size", "gradient_checkpointing", "model_args"]),
-    differs(
-        &["position_embedding_type"],
-        |_, kind| kind.is_null() || kind == "absolute",
-        "adds the embeddings of positions to those of tokens",
-    ),
+    differs(&["is_decoder"], off, "looks ahead, too"),
+    free(&["type_vocab_size", "position_embedding_type", "gradient_checkpointing", "model_args"]),
 ];
 
 /// Heads for classes stand outside of the model.

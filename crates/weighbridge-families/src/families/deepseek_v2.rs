@@ -12,6 +12,7 @@ pub(super) const DEEPSEEK_V2: Family = Family {
     drops_head: DropsHead::Tied,
     keys: &[BASE, KEYS],
     rules: &[CHOOSING, RULES, ROPE],
+    scalings: &["yarn"],
     defaults: Some(Defaults {
         sizes: [102400, 4096, 11008, 32, 32, 2048],
         head: Head::AlwaysAs("qk_rope_head_dim"),
@@ -44,8 +45,8 @@ const CHOOSING: &[Rule] = &[
     ),
     differs(
         &["n_group"],
-        |case, groups| case.value("topk_method") != "greedy" || groups.as_u64().unwrap_or(1) <= 1,
-        "chooses experts by groups, too",
+        |_, groups| groups.as_u64().unwrap_or(1) <= 1,
+        "chooses experts by groups in its own way",
     ),
 ];
 
@@ -58,14 +59,22 @@ pub(super) const RULES: &[Rule] = &[
         is_lite_by_layers,
         "it takes models of 26 and 27 layers, and no others, for Lite",
     ),
-    differs(&["rope_scaling.mscale"], scales_once, "uses mscale_all_dim for both"),
-    free(&[
-        "rope_scaling.mscale_all_dim",
-        "qk_head_dim",
-        "head_dim",
-        "topk_method",
-        "num_nextn_predict_layers",
-    ]),
+    differs(
+        &["rope_scaling.mscale", "rope_scaling.mscale_all_dim", "rope_scaling.rope_type"],
+        scales_once,
+        "scales attention as if mscale and mscale_all_dim were stated and equal",
+    ),
+    differs(
+        &["rope_scaling.attention_factor"],
+        |_, factor| factor.is_null(),
+        "uses the factor that follows from mscale",
+    ),
+    differs(
+        &["rms_norm_eps"],
+        |_, epsilon| is_number(epsilon, 1e-6),
+        "uses it for the norms within attention, too, which have 1e-6",
+    ),
+    free(&["qk_head_dim", "head_dim", "topk_method", "num_nextn_predict_layers"]),
     differs(&["moe_layer_freq"], is_one, "has experts in every layer after the first dense ones"),
     differs(&["rope_interleave"], on, "takes pairs of neighbours for rotary pairs"),
 ];
@@ -199,5 +208,7 @@ fn is_lite_by_layers(case: &Case<'_>, rank: &Json) -> bool {
 }
 
 fn scales_once(case: &Case<'_>, scale: &Json) -> bool {
-    scale.is_null() || scale.as_f64() == case.value("rope_scaling.mscale_all_dim").as_f64()
+    let all = case.value("rope_scaling.mscale_all_dim");
+    case.value("rope_scaling.rope_type") != "yarn"
+        || scale.as_f64().is_some() && scale.as_f64() == all.as_f64()
 }

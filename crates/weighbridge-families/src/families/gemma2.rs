@@ -23,7 +23,11 @@ pub(super) const GEMMA2: Family = Family {
     }),
     tokenizer: Tokenizer::Pieces(None),
     back: Some(Back {
-        made: &[("attention.sliding_window", "sliding_window")],
+        made: &[
+            ("attention.sliding_window", "sliding_window"),
+            ("attn_logit_softcapping", "attn_logit_softcapping"),
+            ("final_logit_softcapping", "final_logit_softcapping"),
+        ],
         flags: ATTENTION_BIAS,
         fixed: &[
             ("layer_types", layers_with_windows),
@@ -37,6 +41,8 @@ pub(super) const GEMMA2: Family = Family {
 
 const RULES: &[Rule] = &[
     differs(&["hidden_activation"], gelu, "uses gelu"),
+    // Where no layer has a window, the context is written.
+    free(&["sliding_window"]),
     free(&["hidden_act", "use_bidirectional_attention"]),
     NO_ATTENTION_BIAS,
     TIED,
@@ -44,8 +50,13 @@ const RULES: &[Rule] = &[
 ];
 
 const KEYS: &[KeyRow] = &[
-    ("attn_logit_softcapping", Number, Needed(&["attn_logit_softcapping"])),
-    ("final_logit_softcapping", Number, Needed(&["final_logit_softcapping"])),
+    ("attn_logit_softcapping", Number, Made(|settings| cap(settings, "attn_logit_softcapping"))),
+    ("final_logit_softcapping", Number, Made(|settings| cap(settings, "final_logit_softcapping"))),
     ("attention.sliding_window", Count, Made(window_or_context)),
     ("attention.sliding_window_pattern", FlagList, Made(unusual_windows::<2>)),
 ];
+
+/// A cap, or one that nothing reaches: without an entry llama.cpp takes the usual one.
+fn cap(settings: &Settings, key: &str) -> Option<Json> {
+    Some(settings.find(&[key]).cloned().unwrap_or_else(|| 1e6.into()))
+}

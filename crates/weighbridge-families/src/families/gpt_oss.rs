@@ -46,6 +46,8 @@ pub(super) const GPT_OSS: Family = Family {
 };
 
 const RULES: &[Rule] = &[
+    // Where no layer has a window, the context is written.
+    free(&["sliding_window"]),
     free(&["hidden_act"]),
     NEEDS_HEAD,
     fails(

@@ -49,8 +49,13 @@ const KEYS: &[KeyRow] = &[
 /// What attention is multiplied by in contexts longer than those of the training.
 fn attention_factor(settings: &Settings) -> Option<Json> {
     settings.rope(&["long_factor"])?;
-    let original = settings.rope(&["original_max_position_embeddings"])?.as_f64()?;
-    let scale = settings.count("max_position_embeddings")? as f64 / original;
+    let number = |key: &str| settings.rope(&[key]).and_then(Json::as_f64);
+    if let Some(stated) = number("attention_factor") {
+        return Some(stated.into());
+    }
+    let original = number("original_max_position_embeddings")?;
+    let context = settings.count("max_position_embeddings")? as f64;
+    let scale = number("factor").unwrap_or(context / original);
     let factor = if scale > 1.0 { (1.0 + scale.ln() / original.ln()).sqrt() } else { 1.0 };
     Some(factor.into())
 }

@@ -45,6 +45,26 @@ pub(super) const QWEN3_5: Family = Family {
 const RULES: &[Rule] = &[
     SILU,
     NO_ATTENTION_BIAS,
+    differs(
+        &["rms_norm_eps"],
+        |_, epsilon| is_number(epsilon, 1e-6),
+        "uses it for the norms within linear attention, too, which have 1e-6",
+    ),
+    fails(
+        &["linear_value_head_dim"],
+        |case, width| *width == case.value("linear_key_head_dim"),
+        "linear attention has keys and values of one width",
+    ),
+    fails(
+        &["layer_types"],
+        |case, _| case.has(".ssm_conv1d.weight") || !case.has(".attn_q.weight"),
+        "a model of this family has layers with linear attention",
+    ),
+    fails(
+        &["rope_scaling.mrope_section", "rope_parameters"],
+        has_usual_sections,
+        "without sections it takes those of heads with 64 rotated dimensions",
+    ),
     free(&[
         "mlp_only_layers",
         "attn_output_gate",
@@ -118,4 +138,8 @@ fn all_values(settings: &Settings) -> Option<Json> {
 /// Qwen's sections, for configs that have none.
 fn usual_sections(settings: &Settings) -> Option<Json> {
     (!settings.has_sections()).then(|| vec![11, 11, 10, 0].into())
+}
+
+fn has_usual_sections(case: &Case<'_>, stated: &Json) -> bool {
+    !stated.is_null() || rotated_width(case.settings).and_then(|width| width.as_u64()) == Some(64)
 }

@@ -35,7 +35,15 @@ pub(super) const QWEN3_MOE: Family = Family {
 
 const RULES: &[Rule] = &[
     SILU,
-    NO_WINDOWS,
+    // The class takes no notice of max_window_layers.
+    differs(
+        &["use_sliding_window", "sliding_window", "max_window_layers"],
+        |case, is_used| {
+            let window = case.value("sliding_window");
+            off(case, is_used) || off(case, &window) || case.is_beyond_context(&window)
+        },
+        "lets every layer see the whole text, beyond the window too",
+    ),
     NO_ATTENTION_BIAS,
     // The class has another name for it, too.
     free(&["num_experts"]),

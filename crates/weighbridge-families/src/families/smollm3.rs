@@ -34,8 +34,8 @@ const RULES: &[Rule] = &[
         "gives every fourth layer no rotary positions, and no other",
     ),
     fails(
-        &["rope_scaling.rope_type"],
-        |case, kind| *kind != "llama3" || !case.has("rope_freqs.weight"),
+        &["rope_scaling.low_freq_factor"],
+        |case, _| !case.has("rope_freqs.weight"),
         "this family has no rotary factors",
     ),
 ];

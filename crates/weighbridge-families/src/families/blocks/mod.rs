@@ -9,8 +9,8 @@ mod rope;
 mod rope_rules;
 mod rows;
 mod rules;
-mod windows;
 mod scaling;
+mod windows;
 
 pub(crate) use serde_json::Value as Json;
 
@@ -26,8 +26,8 @@ pub(crate) use rope_rules::*;
 pub(crate) use rows::How::*;
 pub(crate) use rows::*;
 pub(crate) use rules::*;
-pub(crate) use windows::*;
 pub(crate) use scaling::check_scaling;
+pub(crate) use windows::*;
 
 pub(crate) use super::about::About;
 pub(crate) use super::defaults::{DEFAULTS, Defaults, Head, KeyHeads};
