@@ -35,6 +35,7 @@ mod stats;
 mod stores;
 mod to_gguf;
 mod to_gguf_cases;
+mod to_gguf_settings;
 mod to_gguf_stored;
 mod to_hf;
 mod twins;
