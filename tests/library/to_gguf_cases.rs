@@ -11,8 +11,8 @@ use weighbridge::catalog::Value;
 use weighbridge::ops::{self, ConvertOptions, ConvertReport, Names, OutputType};
 use weighbridge::{Model, OpenOptions, Select};
 
-use crate::to_gguf::{changed, compare, config, folder, golden, open, refused, whole_of};
 use crate::to_gguf::with_setting;
+use crate::to_gguf::{changed, compare, config, folder, golden, open, refused, whole_of};
 
 /// Converts a repository, and opens what is made of it.
 fn converted(repository: &Path, dtype: OutputType) -> (Model, ConvertReport) {
@@ -60,8 +60,7 @@ fn deepseek_v3_chooses_experts_by_a_sigmoid() {
 
 #[test]
 fn next_token_layers_that_are_there_are_counted() {
-    let families =
-        [("glm4_moe", "num_nextn_predict_layers"), ("qwen3_5", "mtp_num_hidden_layers")];
+    let families = [("glm4_moe", "num_nextn_predict_layers"), ("qwen3_5", "mtp_num_hidden_layers")];
     for (family, key) in families {
         let golden = open(&golden(&folder(family), "bf16"));
         for (wrong, stated) in [
@@ -95,8 +94,7 @@ fn weights_without(family: &str, is_dropped: fn(&str) -> bool) -> TempDir {
 fn next_token_layers_that_are_missing_are_not_counted() {
     let glm = weights_without("glm4_moe", |name| name.contains("layers.2."));
     let qwen = weights_without("qwen3_5", |name| name.starts_with("mtp."));
-    for (family, architecture, place) in
-        [("glm4_moe", "glm4moe", glm), ("qwen3_5", "qwen35", qwen)]
+    for (family, architecture, place) in [("glm4_moe", "glm4moe", glm), ("qwen3_5", "qwen35", qwen)]
     {
         let (made, report) = converted(&place.path().join("part"), OutputType::Bf16);
         let own = |key: &str| entry(&made, &format!("{architecture}.{key}"));
@@ -186,7 +184,8 @@ fn layers_that_llama_cpp_does_not_expect_are_refused() {
         let golden = open(&golden(&folder(family), "bf16"));
         compare(&converted(beyond.path(), OutputType::Bf16).0, &golden, family);
     }
-    let layers = |family: &str, layers: u64| with_setting(family, "num_hidden_layers", json!(layers));
+    let layers =
+        |family: &str, layers: u64| with_setting(family, "num_hidden_layers", json!(layers));
     says(&layers("deepseek_v2-lite", 5), "5 layers without q_lora_rank");
     says(&layers("deepseek_v2-lite", 48), "48 layers without q_lora_rank");
     says(&layers("deepseek_v2", 26), "26 layers with q_lora_rank");

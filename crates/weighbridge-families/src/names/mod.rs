@@ -30,9 +30,9 @@ mod to_hf;
 mod translate;
 
 use facts::{Dialect, Facts};
+pub use next::next_layers;
 use piece::{Cut, Piece};
 use search::Search;
-pub use next::next_layers;
 pub use to_gguf::{Tensor, to_gguf, wants_single};
 pub use to_hf::{is_tied, keeps_single, to_hf};
 pub use view::{Matrix, Rows, View};

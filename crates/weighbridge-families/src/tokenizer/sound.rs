@@ -89,7 +89,8 @@ mod tests {
     fn parts_and_wholes_of_merges_are_tokens() {
         assert!(of_merges(&json!([["a", "b"], "a b"]), "").is_ok());
         assert!(of_merges(&json!(["a ##b"]), "##").is_ok());
-        let refused = |merge: Json| of_merges(&json!([merge]), "").unwrap_err().message().to_owned();
+        let refused =
+            |merge: Json| of_merges(&json!([merge]), "").unwrap_err().message().to_owned();
         assert_eq!(refused(json!(["a", "c"])), "merge `a c`: `c` is not in the vocabulary");
         assert_eq!(refused(json!("c a")), "merge `c a`: `c` is not in the vocabulary");
         assert_eq!(refused(json!(["b", "a"])), "merge `b a`: `ba` is not in the vocabulary");
@@ -97,9 +98,8 @@ mod tests {
 
     #[test]
     fn ids_are_whole_numbers_of_32_bits() {
-        let check = |id: Json| {
-            check_added(&json!({ "added_tokens": [{ "id": id, "content": "<x>" }] }))
-        };
+        let check =
+            |id: Json| check_added(&json!({ "added_tokens": [{ "id": id, "content": "<x>" }] }));
         assert!(check(json!(7)).is_ok());
         for odd in [json!(-1), json!(1.0), json!("5"), json!(1_u64 << 32)] {
             let message = check(odd.clone()).unwrap_err().message().to_owned();

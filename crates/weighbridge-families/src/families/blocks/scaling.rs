@@ -26,7 +26,8 @@ pub(crate) fn check_scaling(settings: &Settings) -> Result<()> {
     let Some((kind, needed)) = known else { return Ok(()) };
     for key in *needed {
         let value = settings.rope(&[key]);
-        let problem = if *needed == FACTORS { not_factors(value, settings) } else { no_number(value) };
+        let problem =
+            if *needed == FACTORS { not_factors(value, settings) } else { no_number(value) };
         if let Some(problem) = problem {
             let message = format!("config.json: rotary scaling of type `{kind}`: {problem}");
             return Err(Error::malformed(message.replace("KEY", key))

@@ -22,7 +22,9 @@ mod title;
 
 pub(super) use crate::families::first_position;
 pub use crate::families::{About, Parameters};
-use crate::families::{Family, POOLING_STEP, Settings, check_scaling, not_yet, of_config, settings};
+use crate::families::{
+    Family, POOLING_STEP, Settings, check_scaling, not_yet, of_config, settings,
+};
 use crate::tokenizer::Entries;
 use entries::write;
 
