@@ -131,20 +131,27 @@ def tried(make, *args):
         return f"refuses ({type(error).__name__})"
 
 
+def ran(path):
+    try:
+        return runs.of_file(path)
+    except RuntimeError:
+        return "does not load"
+
+
 def of_converter(folder, one, out):
     models.convert(folder, out, "f32", one.pre, None, one.without_next, one.mend)
-    return runs.of_file(out)
+    return ran(out)
 
 
 def of_weigh(folder, one, out):
     command = [WEIGH, "convert", folder, "-o", out, "--names", "gguf", "--dtype", "f32", "--force"]
     done = subprocess.run(command, capture_output=True, text=True)
-    return "refuses: " + done.stderr.split(": ", 2)[-1].splitlines()[0] if done.returncode else runs.of_file(out)
+    return "refuses: " + done.stderr.split(": ", 2)[-1].splitlines()[0] if done.returncode else ran(out)
 
 
 def shown(found, wanted):
     if isinstance(found, str):
-        return "does not load" if "RuntimeError" in found and "refuses:" not in found else found
+        return found
     return "runs" if isinstance(wanted, str) else f"{runs.difference(wanted, found):.4f}"
 
 
