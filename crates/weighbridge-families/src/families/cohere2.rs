@@ -20,7 +20,7 @@ pub(super) const COHERE2: Family = Family {
     back: Some(Back {
         rotated: Some("rotary_pct"),
         flags: ATTENTION_BIAS,
-        untold: &["layer_types"],
+        untold: &[("layer_types", "full_attention in every 4th layer, sliding_attention in the others")],
         ..BACK
     }),
     ..DECODER

@@ -49,7 +49,13 @@ pub(super) const LATENT_BACK: Back = Back {
         ("topk_method", choosing),
         ("rope_scaling", with_scale_of_attention),
     ],
-    untold: &["mscale", "num_nextn_predict_layers"],
+    untold: &[
+        ("num_key_value_heads", ""),
+        ("mlp_bias", "false"),
+        ("attention_bias", "false"),
+        ("rope_scaling.mscale", "as mscale_all_dim"),
+        ("num_nextn_predict_layers", "none"),
+    ],
     ..BACK
 };
 

@@ -24,6 +24,7 @@ pub(super) const NEMOTRON: Family = Family {
             ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
         ],
         fixed: &[("partial_rotary_factor", rotated_part)],
+        activation: ("hidden_act", "relu2"),
         ..BACK
     }),
     ..DECODER

@@ -13,6 +13,10 @@ pub(super) const QWEN2: Family = Family {
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::PiecesOrPairs,
-    back: Some(Back { flags: &[("", &[Q, K, V])], ..BACK }),
+    back: Some(Back {
+        flags: &[("", &[Q, K, V])],
+        untold: &[NO_WINDOWS, ("sliding_window", "null"), ("layer_types", "full_attention in every layer")],
+        ..BACK
+    }),
     ..DECODER
 };

@@ -26,7 +26,13 @@ pub(super) const QWEN2_MOE: Family = Family {
             ("norm_topk_prob", |_, _| Some(false.into())),
             ("mlp_only_layers", layers_without_experts),
         ],
-        untold: &["norm_topk_prob"],
+        untold: &[
+            ("norm_topk_prob", ""),
+            ("decoder_sparse_step", "1"),
+            NO_WINDOWS,
+            ("sliding_window", "null"),
+            ("layer_types", "full_attention in every layer"),
+        ],
         ..BACK
     }),
     mlx: false,

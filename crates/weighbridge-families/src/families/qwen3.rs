@@ -16,7 +16,11 @@ pub(super) const QWEN3: Family = Family {
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::PiecesOrPairs,
-    back: Some(Back { flags: ATTENTION_BIAS, ..BACK }),
+    back: Some(Back {
+        flags: ATTENTION_BIAS,
+        untold: &[NO_WINDOWS, ("sliding_window", "null"), ("layer_types", "full_attention in every layer")],
+        ..BACK
+    }),
     ..DECODER
 };
 

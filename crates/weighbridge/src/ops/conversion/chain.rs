@@ -54,7 +54,7 @@ pub(super) fn part(
     translated
         .note
         .into_iter()
-        .chain(notes.iter().map(|note| &**note))
+        .chain(notes.iter().chain(&translated.notes).map(|note| &**note))
         .for_each(|note| report.note(note));
     report.metadata_left_out.extend(left_out);
     report.dropped.extend(translated.left_out);

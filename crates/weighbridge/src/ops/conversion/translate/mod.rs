@@ -49,6 +49,8 @@ pub(super) struct Translated {
     pub(super) files: Vec<ExtraFile>,
     /// What the model does not tell, and nobody else did.
     pub(super) not_carried: Vec<String>,
+    /// What was guessed, and what the model says in vain.
+    pub(super) notes: Vec<String>,
     /// What has to be said about an output whose names are kept.
     pub(super) note: Option<&'static str>,
     /// What it is made of, where codes are moved that could be decoded.
@@ -74,6 +76,7 @@ impl Translated {
             left_out: Vec::new(),
             files: Vec::new(),
             not_carried: Vec::new(),
+            notes: Vec::new(),
             note: None,
             draft: None,
         }
