@@ -30,7 +30,7 @@ pub(super) const QWEN2_MOE: Family = Family {
             ("norm_topk_prob", ""),
             ("decoder_sparse_step", "1"),
             NO_WINDOWS,
-            ("sliding_window", "null"),
+            ("sliding_window", "0"),
             ("layer_types", "full_attention in every layer"),
         ],
         ..BACK

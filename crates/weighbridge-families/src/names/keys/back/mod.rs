@@ -19,6 +19,8 @@ use crate::text::escaped;
 mod check;
 mod pooling;
 mod rope;
+#[cfg(test)]
+mod tests;
 mod untold;
 
 pub use check::check;
