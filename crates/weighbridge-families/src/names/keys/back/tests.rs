@@ -159,7 +159,7 @@ fn nothing_that_a_class_reads_is_left_unsaid() {
                 // Where the context before scaling is no other one, no file has it.
                 "original_max_position_embeddings" => name == "phi3",
                 // Files that have one say so.
-                "final_logit_softcapping" => taken.is_null(),
+                "final_logit_softcapping" if taken.is_null() => true,
                 // Files say of none that it has a window, so that llama.cpp sees none.
                 "sliding_window" if name == "mistral" => line == Some("null"),
                 key => config.get(key).is_some(),
