@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
 
-use super::guess::{self, Guess};
 use super::{Assumed, Document, Made, Metadata, Special, Tokens, Vocabulary, around, document};
 use crate::error::{Error, Result};
 use crate::text::shortened;
@@ -16,42 +15,15 @@ const BEGINS: [&str; 6] = ["llama-bpe", "llama3", "llama-v3", "lfm2", "falcon-h1
 /// The class for which every version of transformers takes `tokenizer.json` as it is.
 pub(super) const AS_IT_IS: &str = "PreTrainedTokenizerFast";
 
-/// A byte-level tokenizer. `stated` names its pre-tokenizer, whatever the file says.
-pub(super) fn make(metadata: &Metadata<'_>, stated: Option<&str>) -> Result<Made> {
-    let (name, note) = pre_tokenizer(metadata, stated)?;
-    let mut made = of(metadata, &name)?;
-    made.special.notes.extend(note);
+/// A byte-level tokenizer behind a pre-tokenizer of a name.
+pub(super) fn make(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
+    let mut made = of(metadata, name)?;
     let architecture = metadata.text("general.architecture")?;
     // Who converts this family looks for the class, to tell it from one with SentencePiece.
     if architecture.as_deref() == Some("phi3") {
         made.class = "GPT2Tokenizer";
     }
     Ok(made)
-}
-
-/// The name of the pre-tokenizer, and what is to be said of it.
-fn pre_tokenizer(
-    metadata: &Metadata<'_>,
-    stated: Option<&str>,
-) -> Result<(String, Option<String>)> {
-    const KEY: &str = "tokenizer.ggml.pre";
-    let own = metadata.text(KEY)?;
-    // By this name llama.cpp splits texts of which nobody said how.
-    let is_open = own.as_deref().is_none_or(|own| own.is_empty() || own == "default");
-    match (stated, own) {
-        (Some(stated), Some(own)) if !is_open && !pre::alike(&own, stated) => {
-            let shown = [&own, stated].map(|name| shortened(name, 40));
-            let note = format!("`{KEY}` is `{}` in the file; `{}` is used", shown[0], shown[1]);
-            Ok((stated.to_owned(), Some(note)))
-        }
-        (Some(stated), _) => Ok((stated.to_owned(), None)),
-        (None, Some(own)) if !is_open => Ok((own, None)),
-        (None, _) => {
-            let Guess { name, reason } = guess::name(metadata)?;
-            let note = format!("`{KEY}` is not stated; `{name}` is assumed: {reason}");
-            Ok((name.to_owned(), Some(note)))
-        }
-    }
 }
 
 /// The byte pairs behind a pre-tokenizer of a name.

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::{Metadata, Tokens, byte_pairs};
 use crate::error::{Error, Remedy, Result};
+use crate::text::shortened;
 use crate::tokenizer::files::{Files, TOKENIZER};
 use crate::tokenizer::pre::{self, Way};
 use crate::tokenizer::token_type::TokenType;
@@ -20,9 +21,9 @@ use crate::tokenizer::{Repository, encode};
 const MOST: usize = 1 << 19;
 
 /// A name, and what speaks for it.
-pub(super) struct Guess {
-    pub name: &'static str,
-    pub reason: String,
+struct Guess {
+    name: &'static str,
+    reason: String,
 }
 
 /// Models of these architectures that have this token.
@@ -58,8 +59,34 @@ const KINDS: &[Kind] = &[
     kind(&["gpt2"], "<|endoftext|>", "gpt-2", usize::MAX),
 ];
 
+/// The name of a file's pre-tokenizer, and what is to be said of it. What somebody states counts,
+/// whatever the file says.
+pub(super) fn pre_tokenizer(
+    metadata: &Metadata<'_>,
+    stated: Option<&str>,
+) -> Result<(String, Option<String>)> {
+    const KEY: &str = "tokenizer.ggml.pre";
+    let own = metadata.text(KEY)?;
+    // By this name llama.cpp splits texts of which nobody said how.
+    let is_open = own.as_deref().is_none_or(|own| own.is_empty() || own == "default");
+    match (stated, own) {
+        (Some(stated), Some(own)) if !is_open && !pre::alike(&own, stated) => {
+            let shown = [&own, stated].map(|name| shortened(name, 40));
+            let note = format!("`{KEY}` is `{}` in the file; `{}` is used", shown[0], shown[1]);
+            Ok((stated.to_owned(), Some(note)))
+        }
+        (Some(stated), _) => Ok((stated.to_owned(), None)),
+        (None, Some(own)) if !is_open => Ok((own, None)),
+        (None, _) => {
+            let Guess { name, reason } = guess(metadata)?;
+            let note = format!("`{KEY}` is not stated; `{name}` is assumed: {reason}");
+            Ok((name.to_owned(), Some(note)))
+        }
+    }
+}
+
 /// The name that the file leaves open.
-pub(super) fn name(metadata: &Metadata<'_>) -> Result<Guess> {
+fn guess(metadata: &Metadata<'_>) -> Result<Guess> {
     let tokens = Tokens::read(metadata)?;
     if let Some(name) = by_vocabulary(metadata, &tokens)? {
         let reason = format!("the vocabulary is one that llama.cpp's converter calls `{name}`");

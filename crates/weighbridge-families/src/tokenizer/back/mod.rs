@@ -62,7 +62,12 @@ pub fn files(metadata: &dyn Fn(&str) -> Option<Value>, pre: Option<&str>) -> Res
         return Err(Error::usage(message));
     }
     let made = match &*model {
-        "gpt2" => byte_pairs::make(&metadata, pre)?,
+        "gpt2" => {
+            let (name, note) = guess::pre_tokenizer(&metadata, pre)?;
+            let mut made = byte_pairs::make(&metadata, &name)?;
+            made.special.notes.extend(note);
+            made
+        }
         // Gemma 4's tokenizer has a model of its own and no name of a pre-tokenizer.
         "gemma4" => byte_pairs::of(&metadata, "gemma4")?,
         "llama" => pieces::make(&metadata)?,
