@@ -173,22 +173,25 @@ pub(crate) fn commit_of(text: &[u8]) -> Result<String, Fault> {
     Some(found.sha).filter(|sha| is_commit(sha)).ok_or_else(odd_answer)
 }
 
+/// Files and folders by their paths.
+type Files = Vec<(PathBuf, EntryKind)>;
+
 /// The files of one page of a listing, and the address of the next one.
 pub(crate) fn page_of(
     text: &[u8],
     headers: &HeaderMap,
     from: &Url,
-) -> Result<(Vec<(PathBuf, EntryKind)>, Option<Url>), Fault> {
+) -> Result<(Files, Option<Url>), Fault> {
     let mut tree =
         Tree { commit: String::new(), entries: BTreeMap::new(), headers: Mutex::default() };
     let next = tree.add_page(text, headers, from)?;
-    let sizes = tree.entries.iter().map(|(path, entry)| {
+    let files = tree.entries.iter().map(|(path, entry)| {
         if let EntryKind::File(len) = entry.kind {
             tree.first_bytes(path, len);
         }
         (path.clone(), entry.kind)
     });
-    Ok((sizes.collect(), next))
+    Ok((files.collect(), next))
 }
 
 async fn get(of: &Repository, client: &Client, url: &Url) -> Result<(HeaderMap, Vec<u8>), Fault> {
