@@ -41,6 +41,27 @@ for kind in safetensors gguf npz npy pth apr; do
         done
 done
 
+# Importance matrices lie beside the models that were quantized with them.
+mkdir -p "$corpus/imatrix"
+find "$samples" -type f -name 'imatrix*' -size "-$most" | while read -r file; do
+    cp "$file" "$corpus/imatrix/$(basename "$(dirname "$file")")-$(basename "$file")"
+done
+
+# The tokenizer target takes three bytes before the file: how it is read, how many tokens there are, and
+# which file it is.
+mkdir -p "$corpus/tokenizer"
+number=0
+for name in tokenizer.json tokenizer.model tokenizer_config.json vocab.txt tekken.json; do
+    find "$samples/tokenizers" -type f -name "$name" -size "-$most" | sort | while read -r file; do
+        folder=$(basename "$(dirname "$file")")
+        for kind in 0 5 7 8; do
+            { printf "\\$(printf %03o $kind)\\000\\$(printf %03o $number)"; cat "$file"; } \
+                >"$corpus/tokenizer/$folder-$kind-$name"
+        done
+    done
+    number=$((number + 1))
+done
+
 # The pickle target takes what lies inside an archive.
 mkdir -p "$corpus/pickle"
 python3 - "$samples/pth" "$corpus/pickle" <<'PYTHON'

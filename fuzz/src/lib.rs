@@ -9,18 +9,24 @@ use weighbridge::internals::source::{Slab, Source};
 use weighbridge::ops::{InspectOptions, inspect};
 use weighbridge::{ErrorKind, Limits, Model, OpenOptions, Result};
 
+mod answers;
 mod archive;
 mod bids;
 mod folders;
+mod importance;
 mod invent;
 mod names;
 mod round_trip;
+mod tokenizers;
 
+pub use answers::read_answer;
 pub use archive::stored_zip;
 pub use bids::settle_bids;
 pub use folders::locate;
+pub use importance::read_importance;
 pub use names::pair_names;
 pub use round_trip::convert_and_compare;
+pub use tokenizers::read_tokenizer;
 
 /// What is read of one tensor, and of how many.
 const MOST_BYTES: u64 = 64 << 10;

@@ -37,6 +37,7 @@ pub use store::{
 };
 pub use web::WebFolder;
 pub use web::hub::{Environment, HubAddress, HubFolder, RepositoryKind};
+pub use web::received::{Received, received};
 
 /// The files at an address, and the path of the requested one. Paths begin with the address.
 type Reached = (Arc<dyn Folder>, PathBuf);

@@ -22,7 +22,10 @@ pub(super) const COHERE2: Family = Family {
         rotated: Some("rotary_pct"),
         flags: ATTENTION_BIAS,
         fixed: &[("layer_types", layers_with_windows)],
-        untold: &["layer_types"],
+        untold: &[(
+            "layer_types",
+            "full_attention in every 4th layer, sliding_attention in the others",
+        )],
         ..BACK
     }),
     ..DECODER

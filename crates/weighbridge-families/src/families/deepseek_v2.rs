@@ -60,7 +60,7 @@ pub(super) const RULES: &[Rule] = &[
         "it takes models of 26 and 27 layers, and no others, for Lite",
     ),
     differs(
-        &["rope_scaling.mscale", "rope_scaling.mscale_all_dim", "rope_scaling.rope_type"],
+        &["rope_scaling.mscale", "rope_scaling.mscale_all_dim"],
         scales_once,
         "scales attention as if mscale and mscale_all_dim were stated and equal",
     ),
@@ -94,7 +94,13 @@ pub(super) const LATENT_BACK: Back = Back {
         ("topk_method", choosing),
         ("rope_scaling", with_scale_of_attention),
     ],
-    untold: &["mscale", "num_nextn_predict_layers"],
+    untold: &[
+        ("num_key_value_heads", ""),
+        ("mlp_bias", "false"),
+        ("attention_bias", "false"),
+        ("rope_scaling.mscale", "as mscale_all_dim"),
+        ("num_nextn_predict_layers", "none"),
+    ],
     ..BACK
 };
 

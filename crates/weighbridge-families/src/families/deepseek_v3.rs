@@ -30,7 +30,17 @@ pub(super) const DEEPSEEK_V3: Family = Family {
         flags: &[("norm_topk_prob", true)],
         ..DEFAULTS
     }),
-    back: Some(Back { is: |told| !told.layers_with("exp_probs_b.bias").is_empty(), ..LATENT_BACK }),
+    back: Some(Back {
+        is: |told| !told.layers_with("exp_probs_b.bias").is_empty(),
+        untold: &[
+            ("num_key_value_heads", ""),
+            ("attention_bias", "false"),
+            ("rope_interleave", "true"),
+            ("rope_scaling.mscale", "as mscale_all_dim"),
+            ("num_nextn_predict_layers", "none"),
+        ],
+        ..LATENT_BACK
+    }),
     ..DEEPSEEK_V2
 };
 

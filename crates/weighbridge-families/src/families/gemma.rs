@@ -19,7 +19,12 @@ pub(super) const GEMMA: Family = Family {
     }),
     // The id is that of the token that ends a turn.
     tokenizer: Tokenizer::Pieces(Some(107)),
-    back: Some(Back { flags: ATTENTION_BIAS, ..BACK }),
+    back: Some(Back {
+        flags: ATTENTION_BIAS,
+        untold: &[("use_bidirectional_attention", "null")],
+        activation: ("hidden_act", "gelu_pytorch_tanh"),
+        ..BACK
+    }),
     ..DECODER
 };
 

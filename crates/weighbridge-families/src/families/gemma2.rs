@@ -33,7 +33,12 @@ pub(super) const GEMMA2: Family = Family {
             ("layer_types", layers_with_windows),
             ("query_pre_attn_scalar", |_, config| attention_scale(config, 46)),
         ],
-        untold: &["query_pre_attn_scalar"],
+        untold: &[
+            ("query_pre_attn_scalar", ""),
+            ("layer_types", "full_attention in every 2nd layer, sliding_attention in the others"),
+            ("use_bidirectional_attention", "null"),
+        ],
+        activation: ("hidden_activation", "gelu_pytorch_tanh"),
         ..BACK
     }),
     ..GEMMA

@@ -33,7 +33,13 @@ pub(super) const GEMMA3: Family = Family {
             ("layer_types", layers_with_windows),
             ("query_pre_attn_scalar", |_, config| attention_scale(config, 62)),
         ],
-        untold: &["query_pre_attn_scalar"],
+        untold: &[
+            ("query_pre_attn_scalar", ""),
+            ("layer_types", "full_attention in every 6th layer, sliding_attention in the others"),
+            ("attn_logit_softcapping", "null"),
+            ("use_bidirectional_attention", "false"),
+        ],
+        activation: ("hidden_activation", "gelu_pytorch_tanh"),
         ..BACK
     }),
     ..GEMMA

@@ -43,7 +43,13 @@ pub(super) const GLM4_MOE: Family = Family {
             ("attention_bias", &[Q, K, V]),
             ("use_qk_norm", &["blk.#.attn_q_norm.weight", "blk.#.attn_k_norm.weight"]),
         ],
-        fixed: &[("num_hidden_layers", layers_of_the_model)],
+        // Without these entries llama.cpp makes no groups of experts, and leaves weights as they are.
+        fixed: &[
+            ("num_hidden_layers", layers_of_the_model),
+            ("n_group", |_, config| unless_stated(config, "n_group", 1.into())),
+            ("topk_group", |_, config| unless_stated(config, "topk_group", 1.into())),
+            ("norm_topk_prob", |_, config| unless_stated(config, "norm_topk_prob", false.into())),
+        ],
         ..BACK
     }),
     mlx: false,
@@ -65,6 +71,10 @@ const KEYS: &[KeyRow] = &[
     ("expert_weights_norm", Flag, Any(&["norm_topk_prob"])),
     ("nextn_predict_layers", Count, Any(&["num_nextn_predict_layers"])),
 ];
+
+fn unless_stated(config: &Config, key: &str, value: Json) -> Option<Json> {
+    (!config.contains_key(key)).then_some(value)
+}
 
 /// All layers but those that predict further tokens.
 fn layers_of_the_model(told: &Told<'_>, _: &Config) -> Option<Json> {

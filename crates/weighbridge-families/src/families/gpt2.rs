@@ -30,7 +30,13 @@ pub(super) const GPT2: Family = Family {
             ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
         ],
         fixed: &[("n_inner", other_inner)],
-        untold: &["activation_function", "scale_attn_by_inverse_layer_idx"],
+        untold: &[
+            ("scale_attn_weights", "true"),
+            ("scale_attn_by_inverse_layer_idx", "false"),
+            ("reorder_and_upcast_attn", "false"),
+            ("add_cross_attention", "false"),
+        ],
+        activation: ("activation_function", "gelu_new"),
         ..BACK
     }),
     mlx: false,

@@ -38,7 +38,11 @@ pub(super) const GPT_OSS: Family = Family {
             ("", &["blk.#.ffn_down_exps.bias"]),
         ],
         fixed: &[("layer_types", layers_with_windows), ("rope_scaling", not_truncated)],
-        untold: &["layer_types", "swiglu_limit"],
+        untold: &[
+            ("layer_types", "full_attention in every 2nd layer, sliding_attention in the others"),
+            ("swiglu_limit", "7.0"),
+            ("swiglu_alpha", "1.702"),
+        ],
         ..BACK
     }),
     mlx: false,

@@ -18,7 +18,7 @@ pub(super) const MISTRAL: Family = Family {
         is: is_mistral,
         // The class would take a window, which the file does not have.
         fixed: &[("sliding_window", |_, _| Some(Json::Null))],
-        untold: &["sliding_window"],
+        untold: &[("sliding_window", "")],
         ..BACK
     }),
     ..LLAMA

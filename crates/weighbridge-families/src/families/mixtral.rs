@@ -17,7 +17,7 @@ pub(super) const MIXTRAL: Family = Family {
     }),
     back: Some(Back {
         is: |told| told.own("expert_count").is_some_and(|count| count.as_u64() > Some(0)),
-        untold: &["sliding_window"],
+        untold: &[("sliding_window", "null")],
         ..BACK
     }),
     mlx: false,

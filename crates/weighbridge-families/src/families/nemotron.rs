@@ -26,6 +26,7 @@ pub(super) const NEMOTRON: Family = Family {
             ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
         ],
         fixed: &[("partial_rotary_factor", rotated_part)],
+        activation: ("hidden_act", "relu2"),
         ..BACK
     }),
     ..DECODER
@@ -61,6 +62,7 @@ fn linear_or_none(settings: &Settings) -> Option<Json> {
 /// The part of a head that is rotated, by what the heads make of the hidden size.
 fn rotated_part(told: &Told<'_>, config: &Config) -> Option<Json> {
     let count = |key: &str| config.get(key)?.as_f64();
-    let rotated = told.own("rope.dimension_count")?.as_u64()? as f64;
+    let Some(rotated) = told.own("rope.dimension_count") else { return Some(1.0.into()) };
+    let rotated = rotated.as_u64()? as f64;
     Some((rotated * count("num_attention_heads")? / count("hidden_size")?).into())
 }

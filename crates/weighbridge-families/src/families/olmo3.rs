@@ -1,5 +1,7 @@
 //! OLMo 3: OLMo 2 with windows.
 
+use serde_json::json;
+
 use super::family::*;
 use super::olmo2::OLMO2;
 
@@ -19,7 +21,11 @@ pub(super) const OLMO3: Family = Family {
         is: |told| told.own("attention.sliding_window").is_some(),
         flags: ATTENTION_BIAS,
         made: &[("attention.sliding_window", "sliding_window")],
-        fixed: &[("layer_types", layers_with_windows)],
+        fixed: &[("layer_types", layers_with_windows), ("rope_parameters", bases)],
+        untold: &[(
+            "layer_types",
+            "full_attention in every 4th layer, sliding_attention in the others",
+        )],
         ..BACK
     }),
     ..OLMO2
@@ -36,4 +42,16 @@ const RULES: &[Rule] = &[
 
 fn has_one_base(case: &Case<'_>, base: &Json) -> bool {
     base.is_null() || base.as_f64() == case.value("rope_theta").as_f64()
+}
+
+/// The bases of both kinds of layers: where it stands alone, the class takes `rope_theta` for one of
+/// them.
+fn bases(told: &Told<'_>, config: &Config) -> Option<Json> {
+    let full = config.get("rope_theta")?.clone();
+    let local = told.own("rope.freq_base_swa").as_ref().and_then(as_json);
+    let of = |theta: Json| json!({ "rope_type": "default", "rope_theta": theta });
+    Some(json!({
+        "full_attention": of(full.clone()),
+        "sliding_attention": of(local.unwrap_or(full)),
+    }))
 }

@@ -14,8 +14,16 @@ pub(super) const QWEN2: Family = Family {
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::PiecesOrPairs,
-    back: Some(Back { flags: &[("", &[Q, K, V])], ..BACK }),
+    back: Some(Back {
+        flags: &[("", &[Q, K, V])],
+        untold: &[
+            NO_WINDOWS,
+            ("sliding_window", "null"),
+            ("layer_types", "full_attention in every layer"),
+        ],
+        ..BACK
+    }),
     ..DECODER
 };
 
-const RULES: &[Rule] = &[SILU, NO_WINDOWS, HEADS_SHARE];
+const RULES: &[Rule] = &[SILU, SEES_ALL, HEADS_SHARE];

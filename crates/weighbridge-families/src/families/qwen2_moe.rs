@@ -27,7 +27,13 @@ pub(super) const QWEN2_MOE: Family = Family {
             ("norm_topk_prob", |_, _| Some(false.into())),
             ("mlp_only_layers", layers_without_experts),
         ],
-        untold: &["norm_topk_prob"],
+        untold: &[
+            ("norm_topk_prob", ""),
+            ("decoder_sparse_step", "1"),
+            NO_WINDOWS,
+            ("sliding_window", "0"),
+            ("layer_types", "full_attention in every layer"),
+        ],
         ..BACK
     }),
     mlx: false,
@@ -36,7 +42,7 @@ pub(super) const QWEN2_MOE: Family = Family {
 
 const RULES: &[Rule] = &[
     SILU,
-    NO_WINDOWS,
+    SEES_ALL,
     HEADS_SHARE,
     NEEDS_HEAD,
     free(&["qkv_bias"]),

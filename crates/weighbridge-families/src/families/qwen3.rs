@@ -17,11 +17,19 @@ pub(super) const QWEN3: Family = Family {
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::PiecesOrPairs,
-    back: Some(Back { flags: ATTENTION_BIAS, ..BACK }),
+    back: Some(Back {
+        flags: ATTENTION_BIAS,
+        untold: &[
+            NO_WINDOWS,
+            ("sliding_window", "null"),
+            ("layer_types", "full_attention in every layer"),
+        ],
+        ..BACK
+    }),
     ..DECODER
 };
 
-const RULES: &[Rule] = &[SILU, NO_WINDOWS, NO_ATTENTION_BIAS];
+const RULES: &[Rule] = &[SILU, SEES_ALL, NO_ATTENTION_BIAS];
 
 /// Rerankers say what they are in a name or a title only.
 fn refuse_rerankers(settings: &Settings, about: &About<'_>) -> Result<()> {

@@ -26,7 +26,12 @@ pub(super) const QWEN3_MOE: Family = Family {
             ("norm_topk_prob", |_, _| Some(true.into())),
             ("mlp_only_layers", layers_without_experts),
         ],
-        untold: &["norm_topk_prob"],
+        untold: &[
+            ("norm_topk_prob", ""),
+            ("decoder_sparse_step", "1"),
+            NO_WINDOWS,
+            ("sliding_window", "null"),
+        ],
         ..BACK
     }),
     mlx: false,

@@ -19,13 +19,22 @@ pub(super) const SMOLLM3: Family = Family {
     }),
     tokenizer: Tokenizer::LlamaLike,
     // Which layers have no rotary positions is the same for llama.cpp and for the class.
-    back: Some(Back { flags: ALL_BIASES, untold: &["no_rope_layers"], ..BACK }),
+    back: Some(Back {
+        flags: ALL_BIASES,
+        untold: &[
+            ("no_rope_layers", "no rotary positions in every 4th layer"),
+            NO_WINDOWS,
+            ("sliding_window", "null"),
+            ("layer_types", "full_attention in every layer"),
+        ],
+        ..BACK
+    }),
     ..DECODER
 };
 
 const RULES: &[Rule] = &[
     SILU,
-    NO_WINDOWS,
+    SEES_ALL,
     NO_ATTENTION_BIAS,
     NO_MLP_BIAS,
     differs(

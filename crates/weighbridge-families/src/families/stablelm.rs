@@ -27,7 +27,7 @@ pub(super) const STABLELM: Family = Family {
             ("", &["blk.#.attn_norm.bias", "output_norm.bias"]),
         ],
         // No file says it, and llama.cpp takes no other.
-        untold: &["rope_theta"],
+        untold: &[],
         ..BACK
     }),
     ..DECODER

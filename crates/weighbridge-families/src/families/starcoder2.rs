@@ -20,7 +20,8 @@ pub(super) const STARCODER2: Family = Family {
             ("use_bias", &[Q, K, V, O, UP, DOWN]),
             ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
         ],
-        untold: &["sliding_window"],
+        untold: &[("sliding_window", "null")],
+        activation: ("hidden_act", "gelu_pytorch_tanh"),
         ..BACK
     }),
     ..DECODER

@@ -483,7 +483,7 @@ class ConvertReport(TypedDict):
     copied: list[str]
     #: Other files that were generated: configs, the tokenizer.
     made: list[str]
-    #: Settings not stored in the source; the loader's defaults apply.
+    #: Settings not stored in the source, each with the value that applies (`key: value`).
     not_carried: list[str]
     #: dequantize: files that were not copied, with the reason.
     left_behind: list[ConvertReasons]

@@ -233,7 +233,7 @@ fn is_redirect(status: StatusCode) -> bool {
 }
 
 /// Where a redirect leads.
-fn target(from: &Url, headers: &HeaderMap) -> Result<Url, Fault> {
+pub(crate) fn target(from: &Url, headers: &HeaderMap) -> Result<Url, Fault> {
     let location =
         headers.get(LOCATION).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
     let next = location.and_then(|location| from.join(location).ok());

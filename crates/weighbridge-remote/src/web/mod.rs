@@ -8,6 +8,7 @@ mod file;
 mod folder;
 pub mod hub;
 mod places;
+pub(crate) mod received;
 mod refusal;
 mod resolved;
 mod retry;

@@ -134,7 +134,10 @@ pub(crate) struct OutputArgs {
     )]
     pub(crate) to_layout: Option<String>,
 
-    /// Name of the GGUF pre-tokenizer, if the tokenizer does not identify it
+    /// Name of the pre-tokenizer, if the model does not tell it
+    ///
+    /// To GGUF: for a `tokenizer.json` that is not recognised. From GGUF to a repository: for a file
+    /// without `tokenizer.ggml.pre`, or instead of the name that the file has.
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pre: Option<String>,
 

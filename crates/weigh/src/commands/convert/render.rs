@@ -140,14 +140,14 @@ fn listed(page: &Page, names: &[String]) -> String {
     format!("{}{more}", some.join(", "))
 }
 
-/// Lists the settings that the output does not store, so that the loader's defaults apply.
+/// Lists the settings that the source does not store, each with what is taken for it.
 fn not_carried(out: &mut dyn Write, page: &Page, keys: &[String]) -> io::Result<()> {
     if keys.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n  {LABEL}not stored in the file; the loader's defaults apply{LABEL:#}")?;
+    writeln!(out, "\n  {LABEL}not stored in the file; the loader takes{LABEL:#}")?;
     write!(out, "    ")?;
-    wrapped(out, page.width, 4, 4, &listed(page, keys))
+    wrapped(out, page.width, 4, 4, &escaped(&keys.join("; ")))
 }
 
 fn table(out: &mut dyn Write, page: &Page, rows: &[ConversionReport]) -> io::Result<()> {

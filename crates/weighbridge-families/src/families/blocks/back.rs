@@ -18,8 +18,11 @@ pub(crate) struct Back {
     pub flags: Flags,
     /// Values that no file says, but llama.cpp computes with, where the class has another one.
     pub fixed: &'static [(&'static str, Fixed)],
-    /// Keys that are left to the class, beside those of all families.
-    pub untold: &'static [&'static str],
+    /// Keys that no file says, beside those of all families, each with what the class takes where the
+    /// config does not state it.
+    pub untold: &'static [(&'static str, &'static str)],
+    /// The key of the activation, and what the class takes.
+    pub activation: (&'static str, &'static str),
 }
 
 /// A config that is being made.
@@ -44,5 +47,15 @@ pub(crate) const ALL_BIASES: Flags =
     &[("attention_bias", &[Q, K, V, O]), ("mlp_bias", &[GATE, UP, DOWN])];
 
 /// A file that says everything.
-pub(crate) const BACK: Back =
-    Back { is: |_| true, made: &[], rotated: None, flags: &[], fixed: &[], untold: &[] };
+pub(crate) const BACK: Back = Back {
+    is: |_| true,
+    made: &[],
+    rotated: None,
+    flags: &[],
+    fixed: &[],
+    untold: &[],
+    activation: ("hidden_act", "silu"),
+};
+
+/// What the class takes in families whose layers may have a window, of which no file says anything.
+pub(crate) const NO_WINDOWS: (&str, &str) = ("use_sliding_window", "false");

@@ -134,7 +134,7 @@ pub(crate) const NO_WINDOW: Rule = differs(
 );
 
 /// A window that some layers have, where llama.cpp has none.
-pub(crate) const NO_WINDOWS: Rule = differs(
+pub(crate) const SEES_ALL: Rule = differs(
     &["use_sliding_window", "sliding_window", "max_window_layers", "layer_types"],
     uses_no_window,
     "lets every layer see the whole text, beyond the window too",

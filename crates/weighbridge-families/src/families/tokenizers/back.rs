@@ -15,7 +15,7 @@ use crate::tokenizer::back::{Written, files};
 use crate::tokenizer::{Repository, TokenizerKind, entries};
 
 /// Entries by key.
-type Entries = BTreeMap<String, Value>;
+pub(super) type Entries = BTreeMap<String, Value>;
 
 /// Keys of a sample that differ afterwards, and why.
 const DIFFERENT: &[(&str, &[&str], &str)] = &[
@@ -47,8 +47,8 @@ const DIFFERENT: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-const TEXTS: &str = "tokenizer.ggml.tokens";
-const TYPES: &str = "tokenizer.ggml.token_type";
+pub(super) const TEXTS: &str = "tokenizer.ggml.tokens";
+pub(super) const TYPES: &str = "tokenizer.ggml.token_type";
 const SCORES: &str = "tokenizer.ggml.scores";
 const BOS: &str = "tokenizer.ggml.bos_token_id";
 const EOS: &str = "tokenizer.ggml.eos_token_id";
@@ -59,8 +59,8 @@ const NAMED: &str = "an ordinary token is named by the config of the model alone
 const UNUSED: &str = "scores that are all zero, which byte pairs do not have";
 const ASSUMED: &str = "what readers assume is stated";
 
-fn written(entries: &Entries) -> Result<Written> {
-    files(&|key| entries.get(key).cloned())
+pub(super) fn written(entries: &Entries) -> Result<Written> {
+    files(&|key| entries.get(key).cloned(), None)
 }
 
 /// The entries that are made of a repository with these files. Its config has no ids of tokens: they
@@ -277,7 +277,6 @@ fn what_cannot_be_is_refused_by_name() {
         ("ggml.tokens", number(4), "`tokenizer.ggml.tokens` is u32, expected a list"),
         ("ggml.scores", Value::List(vec![Value::F32(0.0)]), "1 scores for 4 tokens"),
         ("ggml.token_type", Value::List(vec![number(9); 4]), "token 0 has unknown type 9"),
-        ("ggml.bos_token_id", number(4), "the bos token has ID 4, but the vocabulary has 4 tokens"),
         (
             "ggml.merges",
             texts(&["a <s>"]),
@@ -307,6 +306,23 @@ fn pieces_that_nobody_has_are_refused() {
     changes.truncate(1);
     let error = written(&changed(&changes)).err().unwrap();
     assert_eq!(error.message(), "the file has no `tokenizer.ggml.scores`");
+}
+
+#[test]
+fn an_id_that_no_token_has_is_noted() {
+    let mut entries = changed(&[("ggml.bos_token_id", Value::Unsigned(32, 4))]);
+    let eot = ("tokenizer.ggml.eot_token_id".to_owned(), Value::Unsigned(32, 32010));
+    entries.extend([eot]);
+    let made = written(&entries).unwrap();
+    let said = "which none of the 4 tokens has; the tokenizer has no";
+    assert_eq!(
+        made.notes,
+        [
+            format!("the bos token has ID 4, {said} bos token"),
+            format!("the eot token has ID 32010, {said} eot token"),
+        ]
+    );
+    assert!(!made.files.iter().any(|(_, text)| String::from_utf8_lossy(text).contains("bos")));
 }
 
 #[test]

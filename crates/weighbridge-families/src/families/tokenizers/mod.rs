@@ -10,6 +10,7 @@ use crate::families::called;
 use crate::tokenizer::{Repository, TokenizerKind, entries, known_vocabulary};
 
 mod back;
+mod unnamed;
 
 /// Files that may be damaged.
 const FILES: [&str; 5] = [

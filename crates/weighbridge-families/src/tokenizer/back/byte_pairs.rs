@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
 
-use super::{
-    Assumed, Document, Made, Metadata, Special, Tokens, Vocabulary, around, document, needed,
-};
+use super::{Assumed, Document, Made, Metadata, Special, Tokens, Vocabulary, around, document};
 use crate::error::{Error, Result};
 use crate::text::shortened;
 use crate::tokenizer::pre;
@@ -17,10 +15,9 @@ const BEGINS: [&str; 6] = ["llama-bpe", "llama3", "llama-v3", "lfm2", "falcon-h1
 /// The class for which every version of transformers takes `tokenizer.json` as it is.
 pub(super) const AS_IT_IS: &str = "PreTrainedTokenizerFast";
 
-/// A byte-level tokenizer.
-pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
-    const KEY: &str = "tokenizer.ggml.pre";
-    let mut made = of(metadata, &needed(KEY, metadata.text(KEY)?)?)?;
+/// A byte-level tokenizer behind a pre-tokenizer of a name.
+pub(super) fn make(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
+    let mut made = of(metadata, name)?;
     let architecture = metadata.text("general.architecture")?;
     // Who converts this family looks for the class, to tell it from one with SentencePiece.
     if architecture.as_deref() == Some("phi3") {

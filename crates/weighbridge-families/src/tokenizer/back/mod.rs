@@ -12,6 +12,7 @@ mod around;
 mod byte_pairs;
 mod config;
 mod document;
+mod guess;
 mod merges;
 mod metadata;
 mod piece_file;
@@ -35,6 +36,8 @@ pub struct Written {
     pub files: Vec<(String, Vec<u8>)>,
     /// Metadata that these files cannot express, and assumptions made.
     pub not_carried: Vec<String>,
+    /// What was guessed or overruled, and what the file says in vain.
+    pub notes: Vec<String>,
 }
 
 /// What one kind of tokenizers gives: the parts of `tokenizer.json`, and other files.
@@ -48,12 +51,23 @@ struct Made {
     not_carried: Vec<String>,
 }
 
-/// Derives the tokenizer files from metadata.
-pub fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written> {
+/// Derives the tokenizer files from metadata. `pre` names the pre-tokenizer, whatever the file says.
+pub fn files(metadata: &dyn Fn(&str) -> Option<Value>, pre: Option<&str>) -> Result<Written> {
     let metadata = Metadata(metadata);
     const KEY: &str = "tokenizer.ggml.model";
-    let made = match &*needed(KEY, metadata.text(KEY)?)? {
-        "gpt2" => byte_pairs::make(&metadata)?,
+    let model = needed(KEY, metadata.text(KEY)?)?;
+    if pre.is_some() && model != "gpt2" {
+        let model = shortened(&model, 40);
+        let message = format!("tokenizers of kind `{model}` have no pre-tokenizer to name");
+        return Err(Error::usage(message));
+    }
+    let made = match &*model {
+        "gpt2" => {
+            let (name, note) = guess::pre_tokenizer(&metadata, pre)?;
+            let mut made = byte_pairs::make(&metadata, &name)?;
+            made.special.notes.extend(note);
+            made
+        }
         // Gemma 4's tokenizer has a model of its own and no name of a pre-tokenizer.
         "gemma4" => byte_pairs::of(&metadata, "gemma4")?,
         "llama" => pieces::make(&metadata)?,
@@ -71,9 +85,10 @@ pub fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written> {
 
 fn written(metadata: &Metadata<'_>, made: Made) -> Result<Written> {
     let config = config::of(metadata, &made)?;
-    let Made { tokens, document, mut files, mut not_carried, .. } = made;
-    not_carried.push("the padding side, and spaces around added tokens".to_owned());
+    let Made { tokens, document, special, mut files, mut not_carried, .. } = made;
+    not_carried.push("padding_side: right".to_owned());
+    not_carried.push("spaces around added tokens: left in the text".to_owned());
     files.insert(0, (super::files::TOKENIZER.to_owned(), document.written(&tokens)?));
     files.insert(1, (super::files::CONFIG.to_owned(), format!("{config:#}\n").into_bytes()));
-    Ok(Written { files, not_carried })
+    Ok(Written { files, not_carried, notes: special.notes })
 }

@@ -1,7 +1,7 @@
 //! Special tokens by the names that a repository has for them, and what is added around a text.
 
 use super::{Metadata, Token, Tokens};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::text::shortened;
 use crate::tokenizer::special::{ADDED, IDS, KINDS, key_of};
 
@@ -24,6 +24,8 @@ pub(super) struct Special {
     ids: Vec<(&'static str, usize)>,
     /// Whether tokens are added around a text, where that is stated, or assumed and not false.
     adds: Vec<(&'static str, bool)>,
+    /// Ids that no token has, and what else is to be said.
+    pub notes: Vec<String>,
 }
 
 impl Special {
@@ -35,9 +37,9 @@ impl Special {
         assumed: Assumed,
         not_carried: &mut Vec<String>,
     ) -> Result<Self> {
-        let mut special = Self { ids: Vec::new(), adds: Vec::new() };
+        let mut special = Self { ids: Vec::new(), adds: Vec::new(), notes: Vec::new() };
         for kind in KINDS {
-            if let Some(id) = id(metadata, tokens, kind)? {
+            if let Some(id) = id(metadata, tokens, kind, &mut special.notes)? {
                 special.ids.push((kind, id));
             }
         }
@@ -57,7 +59,7 @@ impl Special {
             }
         }
         for kind in ELSEWHERE {
-            if let Some(id) = id(metadata, tokens, kind)? {
+            if let Some(id) = id(metadata, tokens, kind, &mut special.notes)? {
                 let text = shortened(tokens.text(id), 40);
                 not_carried.push(format!("the {kind} token: `{text}`, ID {id}"));
             }
@@ -110,15 +112,25 @@ fn is_framed(text: &str) -> bool {
         .any(|(start, end)| text.len() > 2 && text.starts_with(*start) && text.ends_with(*end))
 }
 
-/// The id of a kind of tokens.
-fn id(metadata: &Metadata<'_>, tokens: &Tokens, kind: &str) -> Result<Option<usize>> {
+/// The id of a kind of tokens. One that no token has is as good as none, which is noted: models have
+/// more rows than tokens, and converters give ids by what they believe a family to have.
+fn id(
+    metadata: &Metadata<'_>,
+    tokens: &Tokens,
+    kind: &str,
+    notes: &mut Vec<String>,
+) -> Result<Option<usize>> {
     let unlisted = || format!("tokenizer.ggml.{kind}_token_id");
     let key = key_of(&IDS, kind).map_or_else(unlisted, str::to_owned);
     let Some(id) = metadata.number(&key)? else { return Ok(None) };
     let index = usize::try_from(id).ok();
     let index = index.filter(|id| tokens.0.get(*id).is_some_and(|token| !token.is_nobody));
-    index.map(Some).ok_or_else(|| {
-        let what = format!("but the vocabulary has {} tokens", tokens.0.len());
-        Error::malformed(format!("the {kind} token has ID {id}, {what}"))
-    })
+    if index.is_none() {
+        let all = tokens.end();
+        notes.push(format!(
+            "the {kind} token has ID {id}, which none of the {all} tokens has; the tokenizer has \
+             no {kind} token"
+        ));
+    }
+    Ok(index)
 }

@@ -37,6 +37,32 @@ pub(in crate::tokenizer) fn known(name: &str) -> Result<Known> {
     })
 }
 
+/// One way to cut texts, by one of its names.
+pub(in crate::tokenizer) struct Way {
+    pub name: &'static str,
+    pub normalizer: Json,
+    pub pre_tokenizer: Json,
+    pub ignores_merges: bool,
+}
+
+/// Every way in which bytes are cut.
+pub(in crate::tokenizer) fn ways() -> Vec<Way> {
+    let mut all: Vec<Way> = Vec::new();
+    for (_, name) in TABLE.iter().flat_map(|row| row.names) {
+        let Ok(Known { normalizer, pre_tokenizer, ignores_merges, is_byte_level, .. }) =
+            known(name)
+        else {
+            continue;
+        };
+        let is_same =
+            |way: &Way| way.pre_tokenizer == pre_tokenizer && way.ignores_merges == ignores_merges;
+        if is_byte_level && !all.iter().any(is_same) {
+            all.push(Way { name, normalizer, pre_tokenizer, ignores_merges });
+        }
+    }
+    all
+}
+
 fn row(name: &str) -> Option<(&'static Row, &'static [If])> {
     let named = |row: &'static Row| {
         let found = row.names.iter().find(|(_, known)| *known == name)?;

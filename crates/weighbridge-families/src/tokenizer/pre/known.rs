@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 const HASHES: &str = include_str!("hashes.txt");
 
 /// The name of the vocabulary that gives these ids, if it is a known one.
-pub(super) fn name(ids: &[u64]) -> Option<&'static str> {
+pub(in crate::tokenizer) fn name(ids: &[u64]) -> Option<&'static str> {
     let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
     let digest = Sha256::digest(format!("[{}]", ids.join(", ")));
     let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -30,7 +30,7 @@ const ALIKE: [&str; 10] = [
 ];
 
 /// Whether readers cut texts in the same way by these names.
-pub(super) fn alike(a: &str, b: &str) -> bool {
+pub(in crate::tokenizer) fn alike(a: &str, b: &str) -> bool {
     let has = |names: &str, name: &str| names.split(' ').any(|one| one == name);
     a == b || ALIKE.iter().any(|names| has(names, a) && has(names, b))
 }

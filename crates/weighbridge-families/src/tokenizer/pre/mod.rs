@@ -17,7 +17,8 @@ use super::files::{Files, steps_of};
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Remedy, Result};
 use crate::text::shortened;
-pub(super) use back::known;
+pub(super) use back::{Way, known, ways};
+pub(super) use known::{alike, name as name_of};
 use structure::{normalizer, steps};
 use table::{If, TABLE};
 

@@ -13,3 +13,4 @@ pub use address::{HubAddress, RepositoryKind};
 pub use environment::Environment;
 pub use folder::HubFolder;
 pub(crate) use repository::Repository;
+pub(crate) use tree::{commit_of, page_of};

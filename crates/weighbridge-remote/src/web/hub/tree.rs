@@ -75,18 +75,28 @@ impl Tree {
         let commit = if is_commit(revision) {
             revision.to_owned()
         } else {
-            let (_, found): (_, Revision) = get(of, client, &of.revision_url()).await?;
-            Some(found.sha).filter(|sha| is_commit(sha)).ok_or_else(odd_answer)?
+            commit_of(&get(of, client, &of.revision_url()).await?.1)?
         };
         let mut tree = Self { commit, entries: BTreeMap::new(), headers: Mutex::default() };
         let mut next = Some(of.tree_url(&tree.commit));
         for _ in 0..MOST_PAGES {
             let Some(url) = next else { return Ok(tree) };
-            let (headers, listed): (_, Vec<Listed>) = get(of, client, &url).await?;
-            listed.into_iter().for_each(|entry| tree.add(entry));
-            next = next_page(&headers, &url)?;
+            let (headers, text) = get(of, client, &url).await?;
+            next = tree.add_page(&text, &headers, &url)?;
         }
         Err(Fault::unsupported(format!("the file listing has more than {MOST_PAGES} pages")))
+    }
+
+    /// Adds the entries of a page, and returns the address of the next one.
+    fn add_page(
+        &mut self,
+        text: &[u8],
+        headers: &HeaderMap,
+        from: &Url,
+    ) -> Result<Option<Url>, Fault> {
+        let listed: Vec<Listed> = serde_json::from_slice(text).map_err(|_| odd_answer())?;
+        listed.into_iter().for_each(|entry| self.add(entry));
+        next_page(headers, from)
     }
 
     /// Adds an entry. Names that are no paths inside the repository cannot be asked for either.
@@ -157,11 +167,34 @@ pub(super) fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-async fn get<T: serde::de::DeserializeOwned>(
-    of: &Repository,
-    client: &Client,
-    url: &Url,
-) -> Result<(HeaderMap, T), Fault> {
+/// The commit that the Hub says a revision is.
+pub(crate) fn commit_of(text: &[u8]) -> Result<String, Fault> {
+    let found: Revision = serde_json::from_slice(text).map_err(|_| odd_answer())?;
+    Some(found.sha).filter(|sha| is_commit(sha)).ok_or_else(odd_answer)
+}
+
+/// Files and folders by their paths.
+type Files = Vec<(PathBuf, EntryKind)>;
+
+/// The files of one page of a listing, and the address of the next one.
+pub(crate) fn page_of(
+    text: &[u8],
+    headers: &HeaderMap,
+    from: &Url,
+) -> Result<(Files, Option<Url>), Fault> {
+    let mut tree =
+        Tree { commit: String::new(), entries: BTreeMap::new(), headers: Mutex::default() };
+    let next = tree.add_page(text, headers, from)?;
+    let files = tree.entries.iter().map(|(path, entry)| {
+        if let EntryKind::File(len) = entry.kind {
+            tree.first_bytes(path, len);
+        }
+        (path.clone(), entry.kind)
+    });
+    Ok((files.collect(), next))
+}
+
+async fn get(of: &Repository, client: &Client, url: &Url) -> Result<(HeaderMap, Vec<u8>), Fault> {
     let trusted = Some(&of.endpoint);
     let ask = Ask { url, range: None, tag: None, auth: of.auth.as_ref(), trusted };
     let fetch = || async {
@@ -175,9 +208,7 @@ async fn get<T: serde::de::DeserializeOwned>(
         let text = answer.body(MOST_BYTES).await?.ok_or_else(too_long)?;
         Ok((answer.response.headers().clone(), text))
     };
-    let (headers, text) = retried(client.settings(), fetch).await?;
-    let read = serde_json::from_slice(&text).map_err(|_| odd_answer())?;
-    Ok((headers, read))
+    retried(client.settings(), fetch).await
 }
 
 /// `Link: <https://..>; rel="next"`. A listing stays on its server.

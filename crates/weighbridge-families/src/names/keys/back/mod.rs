@@ -11,13 +11,17 @@ use super::general::SAMPLING;
 use crate::error::{Error, Remedy, Result};
 pub use crate::families::Told;
 use crate::families::{
-    Back, Config, Defaults, FAMILIES, Family, Get, KeyRow, as_json, in_any_layer, in_first_layer,
+    Back, Config, Defaults, FAMILIES, Family, Get, Head, KeyRow, as_json, in_any_layer,
+    in_first_layer,
 };
 use crate::text::escaped;
 
 mod check;
 mod pooling;
 mod rope;
+#[cfg(test)]
+mod tests;
+mod untold;
 
 pub use check::check;
 pub use pooling::{pooling, steps};
@@ -26,12 +30,9 @@ pub use pooling::{pooling, steps};
 pub struct Described {
     /// config.json.
     pub config: Json,
-    /// Settings that the file does not store.
+    /// Settings that the file does not store, each with what the loader takes.
     pub not_carried: Vec<String>,
 }
-
-/// Keys of configs that no file tells, whatever the family.
-const UNTOLD: &[&str] = &["hidden_act", "initializer_range", "attention_dropout"];
 
 /// Derives the config of a model. `dtype` is the type of its values, as configs name it.
 pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
@@ -51,7 +52,7 @@ pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     }
     config.insert("vocab_size".into(), told.rows_of("token_embd.weight").into());
     config.insert("tie_word_embeddings".into(), (!told.has("output.weight")).into());
-    set_heads(&mut config, told)?;
+    set_heads(&mut config, told, class)?;
     set_flags(&mut config, family, back, told)?;
     if !class.learns_positions {
         rope::set(&mut config, family, back, told)?;
@@ -63,8 +64,8 @@ pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     }
     set_tokens(&mut config, told);
     refuse_gaps(&config, class)?;
-    let lost = UNTOLD.iter().chain(back.untold).map(|key| (*key).to_owned());
-    let described = Described { config: config.into(), not_carried: lost.collect() };
+    let not_carried = untold::listed(&config, told, class, back);
+    let described = Described { config: config.into(), not_carried };
     check(&described.config, told, true)?;
     Ok(described)
 }
@@ -78,8 +79,8 @@ pub fn refuse_unknown(told: &Told<'_>) -> Result<()> {
 pub fn generation(told: &Told<'_>) -> Json {
     let mut all = Config::new();
     set_tokens(&mut all, told);
-    let id = |kind: &str| told.count(&format!("tokenizer.ggml.{kind}_token_id"));
-    let mut ends: Vec<u64> = ["eos", "eot", "eom"].into_iter().filter_map(id).collect();
+    let mut ends: Vec<u64> =
+        ["eos", "eot", "eom"].into_iter().filter_map(|kind| token_id(told, kind)).collect();
     ends.dedup();
     if ends.len() > 1 {
         all.insert("eos_token_id".into(), json!(ends));
@@ -159,26 +160,40 @@ fn set_row(
 }
 
 /// Key heads and the width of heads, where the metadata does not state them.
-fn set_heads(config: &mut Config, told: &Told<'_>) -> Result<()> {
+fn set_heads(config: &mut Config, told: &Told<'_>, class: &Defaults) -> Result<()> {
     let Some(heads) = config.get("num_attention_heads").and_then(Json::as_u64) else {
         return Ok(());
     };
     config.entry("num_key_value_heads").or_insert(heads.into());
-    let hidden = config.get("hidden_size").and_then(Json::as_u64).unwrap_or(0);
-    let rows = told.rows_of("blk.0.attn_q.weight");
-    if rows == 0 || config.contains_key("head_dim") {
+    if config.contains_key("head_dim") {
         return Ok(());
     }
-    let Some(width) = rows.checked_div(heads).filter(|width| width * heads == rows) else {
-        let error = Error::malformed(format!(
-            "row count is not a multiple of the number of heads ({heads})"
-        ));
-        return Err(error.in_tensor("blk.0.attn_q.weight"));
+    let hidden = config.get("hidden_size").and_then(Json::as_u64).unwrap_or(0);
+    let share = hidden.checked_div(heads);
+    let width = match told.rows_of("blk.0.attn_q.weight") {
+        // Queries are made together with keys and values, or of a shorter vector.
+        0 => share,
+        rows => Some(width_of(rows, heads)?),
     };
-    if rows != hidden {
+    // Where nothing is said, llama.cpp divides, and the class may know a number.
+    let is_taken = match class.head {
+        Head::Of(taken) => Some(taken) == width,
+        _ => width == share,
+    };
+    if let Some(width) = width.filter(|_| !is_taken) {
         config.insert("head_dim".into(), width.into());
     }
     Ok(())
+}
+
+fn width_of(rows: u64, heads: u64) -> Result<u64> {
+    let width = rows.checked_div(heads).filter(|width| width * heads == rows);
+    width.ok_or_else(|| {
+        let error = Error::malformed(format!(
+            "row count is not a multiple of the number of heads ({heads})"
+        ));
+        error.in_tensor("blk.0.attn_q.weight")
+    })
 }
 
 /// Whether modules have biases, and other things that tensors tell by being there.
@@ -219,11 +234,17 @@ pub fn flags(told: &Told<'_>) -> Result<Vec<(String, bool)>> {
     Ok(config.into_iter().filter_map(|(key, flag)| Some((key, flag.as_bool()?))).collect())
 }
 
+/// The id of a special token, if the model has a row for it.
+fn token_id(told: &Told<'_>, name: &str) -> Option<u64> {
+    let id = told.count(&format!("tokenizer.ggml.{name}_token_id"));
+    id.filter(|id| *id < told.rows_of("token_embd.weight"))
+}
+
 /// Special tokens by their ids.
 fn set_tokens(config: &mut Config, told: &Told<'_>) {
     for (kind, name) in [("bos", "bos"), ("eos", "eos"), ("pad", "padding")] {
         // Without an id there is none: the class would take one of its own.
-        let id = told.count(&format!("tokenizer.ggml.{name}_token_id"));
+        let id = token_id(told, name);
         config.insert(format!("{kind}_token_id"), id.into());
     }
 }

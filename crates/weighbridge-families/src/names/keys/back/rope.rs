@@ -31,10 +31,8 @@ pub(super) fn set(
     if let Some(original) = original.filter(|_| is_beside) {
         config.insert("original_max_position_embeddings".into(), original);
     }
-    if let (Some(key), Some(rotated)) = (back.rotated, number("rope.dimension_count")) {
-        let width = head_width(config).filter(|width| *width > 0);
-        let share =
-            rotated.as_u64().zip(width).map(|(rotated, width)| rotated as f64 / width as f64);
+    if let Some(key) = back.rotated {
+        let share = rotated_share(config, number("rope.dimension_count"));
         config.insert(key.to_owned(), share.map_or(Json::Null, Json::from));
     }
     if let Some(scaling) = scaling(family, told)? {
@@ -47,6 +45,13 @@ pub(super) fn set(
         return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
     }
     Ok(())
+}
+
+/// The part of a head that is rotated: all of it where the file does not say.
+fn rotated_share(config: &Config, rotated: Option<Json>) -> Option<f64> {
+    let Some(rotated) = rotated else { return Some(1.0) };
+    let width = head_width(config).filter(|width| *width > 0)?;
+    Some(rotated.as_u64()? as f64 / width as f64)
 }
 
 fn head_width(config: &Config) -> Option<u64> {

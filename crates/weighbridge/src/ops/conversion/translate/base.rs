@@ -55,7 +55,7 @@ impl Base {
         told: &Told<'_>,
         dtype: DType,
         pre: Option<&str>,
-    ) -> Result<(Vec<ExtraFile>, Vec<String>)> {
+    ) -> Result<Vec<ExtraFile>> {
         let config = self.path.join(HUGGING_FACE);
         let failed = |error: Error| error.in_file(&config);
         let missing = || failed(Error::usage("not found"));
@@ -78,7 +78,7 @@ impl Base {
                 files.push(ExtraFile { name: name.into(), contents });
             }
         }
-        Ok((files, Vec::new()))
+        Ok(files)
     }
 
     /// An error if the config is that of another model; otherwise what it leaves to its class, and

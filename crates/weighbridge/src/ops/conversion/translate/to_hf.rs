@@ -43,9 +43,10 @@ pub(super) fn to_hf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     back::refuse_unknown(&told)?;
     let translation = names::to_hf(&side)?;
     let common = common_type(&weights, asked);
-    let (files, not_carried) = match &options.base {
-        Some(path) => Base::at(path).files(&told, common, options.pre.as_deref())?,
-        None => own_files(&told, common)?,
+    let pre = options.pre.as_deref();
+    let Made { files, not_carried, notes } = match &options.base {
+        Some(path) => Made { files: Base::at(path).files(&told, common, pre)?, ..Made::default() },
+        None => own_files(&told, common, pre)?,
     };
     metadata.refuse_failed()?;
     let mut types = HashMap::new();
@@ -63,7 +64,7 @@ pub(super) fn to_hf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     }
     let left_out = left_out(translation.left_out, &weights);
     let model = model.derived(derived)?;
-    Ok(Translated { types, left_out, files, not_carried, ..Translated::new(model) })
+    Ok(Translated { types, left_out, files, not_carried, notes, ..Translated::new(model) })
 }
 
 /// The metadata of a model's files. Arrays are read when they are asked for.
@@ -148,8 +149,17 @@ fn type_of(name: &str, first: &Weight, asked: OutputType, common: DType) -> DTyp
     }
 }
 
-/// The files beside the weights, from what the model itself says.
-fn own_files(told: &Told<'_>, dtype: DType) -> Result<(Vec<ExtraFile>, Vec<String>)> {
+/// The files beside the weights.
+#[derive(Default)]
+struct Made {
+    files: Vec<ExtraFile>,
+    /// What the model does not tell, with what is taken for it.
+    not_carried: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// The files that follow from what the model itself says.
+fn own_files(told: &Told<'_>, dtype: DType, pre: Option<&str>) -> Result<Made> {
     let described = back::describe(told, config_name(dtype))?;
     let mut files = vec![
         ExtraFile::made(HUGGING_FACE, text(&described.config)),
@@ -159,12 +169,12 @@ fn own_files(told: &Told<'_>, dtype: DType) -> Result<(Vec<ExtraFile>, Vec<Strin
     if let Some(pooling) = back::pooling(told)? {
         files.push(ExtraFile::made("modules.json", text(&back::steps())));
         files.push(ExtraFile::made("1_Pooling/config.json", text(&pooling)));
-        not_carried.push("normalize".to_owned());
+        not_carried.push("normalize: false".to_owned());
     }
-    let written = tokenizer::back::files(told.metadata)?;
+    let written = tokenizer::back::files(told.metadata, pre)?;
     files.extend(written.files.into_iter().map(|(name, bytes)| ExtraFile::made(name, bytes)));
     not_carried.extend(written.not_carried);
-    Ok((files, not_carried))
+    Ok(Made { files, not_carried, notes: written.notes })
 }
 
 /// A document as transformers writes it: by key, indented.
