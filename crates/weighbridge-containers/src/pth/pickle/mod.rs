@@ -25,6 +25,7 @@ mod danger;
 mod element;
 mod extent;
 mod heap;
+mod joblib;
 mod known;
 mod literal;
 mod machine;
