@@ -8,6 +8,8 @@
 //!
 //! Only what starts like a pickle or like one of these is unpacked, within the budget.
 
+use std::path::Path;
+
 use crate::catalog::Finding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
@@ -23,7 +25,17 @@ use super::{audit_at, may_be_pickle};
 const MAX_NESTING: u32 = 4;
 
 /// Extensions of files that programs write pickles to, whatever they compress them with.
-const PICKLED: [&str; 6] = ["pkl", "pickle", "joblib", "dill", "pkl5", "p"];
+const PICKLED: [&str; 4] = ["pkl", "pickle", "joblib", "dill"];
+
+/// Whether a file is named as one that holds a pickle.
+pub(super) fn is_pickled(path: &Path) -> bool {
+    PICKLED.contains(&&*extension(path))
+}
+
+/// The extension of a file, in lower case.
+fn extension(path: &Path) -> String {
+    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
+}
 
 /// The dangerous globals that a file carries; `None` if it is no such file, or carries none.
 pub(super) fn audit(
@@ -69,12 +81,9 @@ fn compressed(
     opening: &Opening<'_>,
     depth: u32,
 ) -> Result<Option<Audited>> {
-    let extension = |path: &std::path::Path| {
-        path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
-    };
-    let stem = input.name().file_stem().map(std::path::PathBuf::from).unwrap_or_default();
-    let endings = [extension(input.name()), extension(&stem)];
-    let is_pickled = endings.iter().any(|ending| PICKLED.contains(&&**ending));
+    // `x.pkl.gz` and `x.joblib` both are.
+    let stem = input.name().file_stem().map(Path::new).unwrap_or(Path::new(""));
+    let is_pickled = is_pickled(input.name()) || is_pickled(stem);
     if compression == StreamCompression::Lz4 && !is_pickled {
         return Ok(None);
     }
@@ -86,7 +95,7 @@ fn compressed(
     check_depth(depth)?;
     let contents = compression.contents(input, budget, "the compressed file")?;
     let inner = Input::from_bytes(contents, &input.name().to_string_lossy());
-    let is_named_so = is_pickled || compression.is_named(&endings[0]);
+    let is_named_so = is_pickled || compression.is_named(&extension(input.name()));
     let found = audit_at(&inner, opening, depth.saturating_add(1))?;
     let what = |what: String| format!("{what} in {}", compression.name());
     Ok(found.map(|found| Audited { what: what(found.what), is_named_so, ..found }))
@@ -149,4 +158,107 @@ fn array(input: &Input, opening: &Opening<'_>) -> Result<Audited> {
     let dangers = super::dangers(legacy::open(&inner, opening)?);
     let is_named_so = Probe { head: &[], input }.is_named_as(npz::array_conventions());
     Ok(Audited { what: "an array of objects (a pickle)".to_owned(), dangers, is_named_so })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::limits::{Budget, Limits};
+
+    /// A call of a function with a text, in protocol 2.
+    const ATTACK: &[u8] = b"\x80\x02cos\nsystem\nX\x02\0\0\0id\x85R.";
+    const HARMLESS: &[u8] = b"\x80\x02}q\0.";
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(bytes).unwrap();
+        out.finish().unwrap()
+    }
+
+    fn npy(descr: &str, contents: &[u8]) -> Vec<u8> {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (2,), }}\n");
+        let len = u16::try_from(header.len()).unwrap().to_le_bytes();
+        [b"\x93NUMPY\x01\0", &len[..], header.as_bytes(), contents].concat()
+    }
+
+    /// An archive of one stored member.
+    fn zip(name: &str, contents: &[u8]) -> Vec<u8> {
+        let (sum, len) = (crc32fast::hash(contents), u32::try_from(contents.len()).unwrap());
+        let fields = [
+            &[10, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
+            &sum.to_le_bytes(),
+            &len.to_le_bytes(),
+            &len.to_le_bytes(),
+            &u16::try_from(name.len()).unwrap().to_le_bytes(),
+            &[0, 0],
+        ]
+        .concat();
+        let local = [b"PK\x03\x04", &fields[..], name.as_bytes(), contents].concat();
+        let entry = [b"PK\x01\x02\x14\0", &fields[..], &[0; 14], name.as_bytes()].concat();
+        let (at, size) = (local.len() as u32, entry.len() as u32);
+        let end = [b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &size.to_le_bytes()[..], &at.to_le_bytes()];
+        [&local[..], &entry, &end.concat(), &[0, 0]].concat()
+    }
+
+    /// What a file is said to be, and how many dangerous things are in it.
+    fn audited(name: &str, bytes: Vec<u8>) -> Option<(String, usize, bool)> {
+        let budget = Budget::new(Limits::default());
+        let found = crate::audit(&Input::from_bytes(bytes, name), &budget).unwrap();
+        found.map(|found| (found.what, found.dangers.len(), found.is_named_so))
+    }
+
+    #[test]
+    fn carried_attacks_are_found() {
+        for (name, bytes, what, is_named_so) in [
+            ("x.pkl.gz", gzip(ATTACK), "a pickle in gzip", true),
+            ("x.joblib", gzip(ATTACK), "a pickle in gzip", true),
+            ("x.json", gzip(ATTACK), "a pickle in gzip", false),
+            ("x.gz", gzip(&gzip(ATTACK)), "a pickle in gzip in gzip", true),
+            ("x.npy", npy("|O", ATTACK), "an array of objects (a pickle)", true),
+            ("x.txt", npy("|O", ATTACK), "an array of objects (a pickle)", false),
+            ("x.zip", zip("a/b", ATTACK), "an archive with pickles", true),
+            ("x.npz", zip("a.npy", &npy("|O", ATTACK)), "an archive with pickles", true),
+            ("x.zip", zip("a.zip", &zip("b", &gzip(ATTACK))), "an archive with pickles", true),
+            ("x.gz", gzip(&zip("a/data.pkl", ATTACK)), "a pickle in gzip", true),
+        ] {
+            assert_eq!(audited(name, bytes), Some((what.to_owned(), 1, is_named_so)), "{what}");
+        }
+    }
+
+    #[test]
+    fn what_carries_no_attack_raises_no_alarm() {
+        assert_eq!(audited("x.gz", gzip(HARMLESS)), Some(("a pickle in gzip".into(), 0, true)));
+        for (name, bytes) in [
+            ("x.csv.gz", gzip(b"name,value\nos,system\n")),
+            ("x.npy", npy("<f4", ATTACK)),
+            ("x.zip", zip("a.txt", b"hello")),
+            ("x.gz", b"\x1f\x8b\x08 damaged".to_vec()),
+            ("x.lz4", b"\x04\x22\x4d\x18....".to_vec()),
+        ] {
+            assert_eq!(audited(name, bytes), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn nested_files_and_bombs_are_limited() {
+        let deep = (0..9).fold(ATTACK.to_vec(), |inner, _| gzip(&inner));
+        let budget = Budget::new(Limits::default());
+        let error = crate::audit(&Input::from_bytes(deep, "x.gz"), &budget).err().unwrap();
+        assert!(error.to_string().contains("nested"), "{error}");
+        let bomb = gzip(&[HARMLESS, &vec![b'N'; 4 << 20]].concat());
+        let tight = Budget::new(Limits::default().max_allocation(1 << 20));
+        assert!(crate::audit(&Input::from_bytes(bomb, "x.gz"), &tight).is_err());
+        let lz4 = Input::from_bytes(&b"\x04\x22\x4d\x18...."[..], "x.pkl.lz4");
+        assert!(crate::audit(&lz4, &budget).is_err());
+    }
+
+    #[test]
+    fn several_pickles_in_a_row_are_all_searched() {
+        let found = audited("x.pkl", [HARMLESS, HARMLESS, ATTACK].concat());
+        assert_eq!(found, Some(("a pickle".into(), 1, true)));
+        let found = audited("x.pkl", [HARMLESS, b"import os"].concat());
+        assert_eq!(found, Some(("a pickle".into(), 0, true)));
+    }
 }

@@ -37,7 +37,9 @@ fn audit_at(input: &Input, opening: &Opening<'_>, depth: u32) -> Result<Option<A
         return Ok(Some(carried));
     }
     let dangers = pickle(input, &head, opening)?;
-    let is_named_so = Probe { head: &head, input }.is_named_as(&super::files::FILES);
+    let probe = Probe { head: &head, input };
+    let is_named_so =
+        probe.is_named_as(&super::files::FILES) || carriers::is_pickled(input.name());
     Ok(dangers.map(|dangers| Audited { what: "a pickle".to_owned(), dangers, is_named_so }))
 }
 
