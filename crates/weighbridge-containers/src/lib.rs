@@ -143,11 +143,7 @@ pub fn audit(input: &Input, budget: &Budget) -> Result<Option<Audited>> {
 }
 
 /// Reads the header of a file. Arrays of objects are pickles, which are searched for attacks.
-pub fn open(
-    container: &dyn Container,
-    input: &Input,
-    opening: &Opening<'_>,
-) -> Result<Catalog> {
+pub fn open(container: &dyn Container, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     let mut catalog = container.open(input, opening)?;
     if catalog.tensors.iter().any(|tensor| npz::holds_objects(&tensor.stored)) {
         catalog.findings.extend(audit(input, opening.budget)?.into_iter().flat_map(|a| a.dangers));

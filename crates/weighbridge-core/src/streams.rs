@@ -187,7 +187,8 @@ mod tests {
         let budget = Budget::new(Limits::default());
         let text: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
         let packed = gzip(&text);
-        let whole = StreamCompression::Gzip.contents(&input(packed.clone()), &budget, "it").unwrap();
+        let whole =
+            StreamCompression::Gzip.contents(&input(packed.clone()), &budget, "it").unwrap();
         assert_eq!(whole, text);
         let cut = packed[..packed.len() / 2].to_vec();
         let part = StreamCompression::Gzip.contents(&input(cut), &budget, "it").unwrap();

@@ -55,10 +55,7 @@ pub(crate) fn is_exiting() -> bool {
 }
 
 /// Runs a job without the interpreter lock, and takes the lock back if there still is an interpreter.
-pub(crate) fn detached<T: Send>(
-    py: Python<'_>,
-    job: impl FnOnce() -> T + Send,
-) -> PyResult<T> {
+pub(crate) fn detached<T: Send>(py: Python<'_>, job: impl FnOnce() -> T + Send) -> PyResult<T> {
     enter()?;
     let done = py.detach(|| {
         // Leaves, too, if the job panics.

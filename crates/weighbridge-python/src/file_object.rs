@@ -32,10 +32,7 @@ impl Shared {
     }
 
     /// Does something with the object, with the interpreter lock.
-    fn with<T>(
-        &self,
-        job: impl FnOnce(&Bound<'_, PyAny>) -> io::Result<T>,
-    ) -> io::Result<T> {
+    fn with<T>(&self, job: impl FnOnce(&Bound<'_, PyAny>) -> io::Result<T>) -> io::Result<T> {
         let done = exit::attached(|py| {
             let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let object = held.as_ref().map(|object| object.clone_ref(py));

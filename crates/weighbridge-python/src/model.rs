@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock, RwLock};
 use std::time::UNIX_EPOCH;
 
 use pyo3::prelude::*;
-use pyo3::{PyTraverseError, PyVisit};
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
+use pyo3::{PyTraverseError, PyVisit};
 use weighbridge::ops::{self, InspectOptions};
 use weighbridge::{Error, OpenOptions};
 

@@ -22,10 +22,10 @@ use crate::input::Input;
 use crate::limits::Budget;
 
 use super::super::Opening;
-use super::{audit, list};
 use super::pickle::{Extent, Heap, Node, Program, extent, run};
 use super::report::Checkpoint;
 use super::storage::{Located, Missing, Store, storage_id};
+use super::{audit, list};
 
 /// The number that opens a file, lowest byte first.
 pub(super) const MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
@@ -102,8 +102,8 @@ fn further(
     }
     while pickles.at < pickles.len {
         let (bytes, base) = pickles.next()?;
-        let is_pickle = matches!(*bytes, [0x80, 0..=5, ..])
-            || matches!(extent(&bytes, 0), Extent::Ends(_));
+        let is_pickle =
+            matches!(*bytes, [0x80, 0..=5, ..]) || matches!(extent(&bytes, 0), Extent::Ends(_));
         if !is_pickle {
             return Ok(());
         }

@@ -63,9 +63,7 @@ pub(super) fn audit(
 fn is_worth_unpacking(head: &[u8], opening: &Opening<'_>) -> Result<bool> {
     let is_carrier = looks_like_zip(head) || StreamCompression::of(head).is_some();
     let input = Input::from_bytes(head.to_vec(), "");
-    Ok(is_carrier
-        || may_be_pickle(head)
-        || npz::object_pickle(&input, opening.budget)?.is_some())
+    Ok(is_carrier || may_be_pickle(head) || npz::object_pickle(&input, opening.budget)?.is_some())
 }
 
 fn check_depth(depth: u32) -> Result<()> {
@@ -131,7 +129,9 @@ fn in_member(
     let mut scratch = Vec::new();
     let start = match archive.start_of(member, PROBE_BYTES, &mut scratch) {
         Ok(start) => start,
-        Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => return Err(error),
+        Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => {
+            return Err(error);
+        }
         Err(_) => return Ok(None),
     };
     if !is_worth_unpacking(start, opening)? {
@@ -140,7 +140,9 @@ fn in_member(
     check_depth(depth)?;
     let contents = match archive.contents(member, opening.budget, "an archive member") {
         Ok(contents) => contents,
-        Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => return Err(error),
+        Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => {
+            return Err(error);
+        }
         Err(_) => return Ok(None),
     };
     opening.budget.charge(contents.len() as u64, "an archive member")?;

@@ -38,8 +38,7 @@ fn audit_at(input: &Input, opening: &Opening<'_>, depth: u32) -> Result<Option<A
     }
     let dangers = pickle(input, &head, opening)?;
     let probe = Probe { head: &head, input };
-    let is_named_so =
-        probe.is_named_as(&super::files::FILES) || carriers::is_pickled(input.name());
+    let is_named_so = probe.is_named_as(&super::files::FILES) || carriers::is_pickled(input.name());
     Ok(dangers.map(|dangers| Audited { what: "a pickle".to_owned(), dangers, is_named_so }))
 }
 
