@@ -22,10 +22,10 @@ use crate::input::Input;
 use crate::limits::Budget;
 
 use super::super::Opening;
-use super::pickle::{Extent, Heap, Node, Program, extent, run};
+use super::list;
+use super::pickle::{Extent, Heap, Node, Program, extent, is_joblib, run};
 use super::report::Checkpoint;
 use super::storage::{Located, Missing, Store, storage_id};
-use super::{audit, list};
 
 /// The number that opens a file, lowest byte first.
 pub(super) const MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
@@ -90,7 +90,7 @@ fn further(
     file: &mut Checkpoint<'_>,
 ) -> Result<()> {
     if first.root.is_none() {
-        if audit::is_joblib(first.heap.source()) {
+        if is_joblib(first.heap.source()) {
             let message = format!(
                 "what follows byte {} was not checked for dangerous code: arrays are stored \
                      there in an unknown way",
@@ -156,7 +156,7 @@ impl<'a> Pickles<'a> {
             match extent(&bytes, scanned) {
                 Extent::More(at) if wanted < rest => scanned = at,
                 // Where its opcodes go on, only running it shows.
-                Extent::Broken(_) if wanted < rest && audit::is_joblib(&bytes) => {
+                Extent::Broken(_) if wanted < rest && is_joblib(&bytes) => {
                     wanted = rest;
                     continue;
                 }

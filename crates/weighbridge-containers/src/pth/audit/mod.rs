@@ -10,7 +10,7 @@ use crate::limits::{Budget, Limits};
 
 use super::super::zip::looks_like_zip;
 use super::super::{Audited, Opening, PROBE_BYTES, Probe, Recognition};
-use super::pickle::{Class, Extent, Program, extent, run};
+use super::pickle::{Class, Extent, Program, extent, is_joblib, run};
 use super::report::Checkpoint;
 
 mod carriers;
@@ -67,14 +67,6 @@ fn may_be_pickle(head: &[u8]) -> bool {
         || is_attack(head)
         || is_marked(head) && is_joblib(head)
 }
-
-/// Whether this is a pickle of joblib, which writes the bytes of arrays between its opcodes.
-pub(super) fn is_joblib(bytes: &[u8]) -> bool {
-    memchr::memmem::find(bytes, JOBLIB).is_some()
-}
-
-/// The class whose objects have array bytes behind them.
-const JOBLIB: &[u8] = b"NumpyArrayWrapper";
 
 /// Whether the first bytes of a file are those of a pickle that only an attack needs.
 pub(super) fn is_attack(head: &[u8]) -> bool {

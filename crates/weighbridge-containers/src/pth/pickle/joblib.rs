@@ -13,6 +13,15 @@ use crate::error::{Error, Result};
 use super::heap::Id;
 use super::machine::Machine;
 
+/// Whether this may be a pickle of joblib.
+pub(crate) fn is_joblib(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, CLASS).is_some()
+}
+
+/// The class whose objects have arrays behind them, and its module.
+const CLASS: &[u8] = b"NumpyArrayWrapper";
+const MODULE: &[u8] = b"joblib.numpy_pickle";
+
 /// What follows a description.
 enum Follows {
     Bytes(usize),
@@ -41,8 +50,8 @@ impl Machine<'_, '_> {
     fn wrapper_state(&self, id: Id) -> Option<Id> {
         let object = self.heap.object(id)?;
         let class = self.heap.class_of(object.class)?;
-        let is_wrapper = self.heap.bytes(class.module) == b"joblib.numpy_pickle"
-            && self.heap.bytes(class.name) == b"NumpyArrayWrapper";
+        let is_wrapper =
+            self.heap.bytes(class.module) == MODULE && self.heap.bytes(class.name) == CLASS;
         object.state.filter(|_| is_wrapper)
     }
 

@@ -41,6 +41,7 @@ pub(super) use danger::{is_dangerous, python3_name};
 pub(super) use element::Element;
 pub(super) use extent::{Extent, extent};
 pub(super) use heap::{Global, Heap, Id, Node, Object, Span, grow};
+pub(super) use joblib::is_joblib;
 pub(super) use known::{Class, Rebuild};
 pub(super) use machine::{Program, run};
 pub(super) use wrappers::{Wrapped, wrapped};
