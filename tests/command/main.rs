@@ -15,6 +15,8 @@ mod pseudo_terminal;
 mod readme;
 #[cfg(unix)]
 mod remote;
+#[cfg(unix)]
+mod sarif;
 mod schema;
 #[path = "../remote/server/mod.rs"]
 mod server;
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
     trials.extend(schema::trials());
     #[cfg(unix)]
     trials.extend(interrupted::trials().into_iter().chain(streams::trials()));
+    #[cfg(unix)]
+    trials.extend(sarif::trials());
     #[cfg(unix)]
     trials.extend(open_files::trials().into_iter().chain(remote::trials()));
     #[cfg(unix)]

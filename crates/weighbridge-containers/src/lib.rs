@@ -8,13 +8,13 @@
 
 // The ground, under its own names.
 use weighbridge_core::{
-    blocks, catalog, cursor, dtype, error, inflate, input, limits, source, text,
+    blocks, catalog, cursor, dtype, error, inflate, input, limits, source, streams, text,
 };
 
 use std::collections::HashSet;
 
 use crate::catalog::{Catalog, Finding, Run, TensorInfo};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
 use crate::limits::Budget;
 use crate::source::{Format, FormatRules};
@@ -115,30 +115,61 @@ pub trait Container: FormatRules {
 
     /// Returns the code that loading a file would run and only an attack needs. `None` if the file
     /// is not a program of this format. The file's name does not matter.
-    fn audit(&self, _input: &Input, _opening: &Opening<'_>) -> Result<Option<Vec<Finding>>> {
+    fn audit(&self, _input: &Input, _opening: &Opening<'_>) -> Result<Option<Audited>> {
         Ok(None)
     }
 }
 
-/// A file that is a program, and the dangerous code in it.
+/// A file that is a program or carries one, and the dangerous code in it.
 pub struct Audited {
+    /// What the file is: "a pickle", "a pickle in gzip".
+    pub what: String,
     /// The findings; empty if nothing is dangerous.
     pub dangers: Vec<Finding>,
-    /// Whether the file's extension is one of its format.
+    /// Whether the file's extension says so.
     pub is_named_so: bool,
 }
 
-/// Returns what loading a file would run, if it is a program under any name.
+/// Returns what loading a file would run, if it is a program under any name, or carries one:
+/// compressed, in an archive, or as an array of objects.
 pub fn audit(input: &Input, budget: &Budget) -> Result<Option<Audited>> {
     let opening = Opening { budget, stem: "", root: None, strict_pickle: false };
     for container in CONTAINERS {
-        if let Some(dangers) = container.audit(input, &opening)? {
-            let probe = Probe { head: &[], input };
-            let is_named_so = probe.is_named_as(container.conventions());
-            return Ok(Some(Audited { dangers, is_named_so }));
+        if let Some(audited) = container.audit(input, &opening)? {
+            return Ok(Some(audited));
         }
     }
     Ok(None)
+}
+
+/// Reads the header of a file. Arrays of objects are pickles, which are searched for attacks.
+pub fn open(container: &dyn Container, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
+    let mut catalog = container.open(input, opening)?;
+    if catalog.tensors.iter().any(|tensor| npz::holds_objects(&tensor.stored)) {
+        catalog.findings.extend(audit(input, opening.budget)?.into_iter().flat_map(|a| a.dangers));
+    }
+    Ok(catalog)
+}
+
+/// Returns the dangerous code in a file of no known format, such as a compressed pickle. `None` if
+/// there is none. Nothing but the findings is in the catalog.
+pub fn open_dangerous(input: &Input, budget: &Budget) -> Result<Option<Catalog>> {
+    let (what, findings) = match audit(input, budget) {
+        Ok(Some(audited)) if !audited.dangers.is_empty() => (audited.what, audited.dangers),
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+        Err(error) => {
+            let message = format!("not checked for dangerous code: {}", error.message());
+            ("unchecked".to_owned(), vec![Finding::general("unchecked", message)])
+        }
+    };
+    let unsafe_to_read = Some(format!("nothing is read from {what}"));
+    Ok(Some(Catalog { detail: Some(what), findings, unsafe_to_read, ..Catalog::default() }))
+}
+
+/// Returns the format that files are reported under which only carry programs.
+pub fn program_format() -> Format {
+    format_of(&pth::Pth)
 }
 
 /// Returns the parts of a container that a source needs.

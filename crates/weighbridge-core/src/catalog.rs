@@ -4,6 +4,7 @@
 //! bytes of a tensor are and how they become row-major and little-endian. The source applies it, in
 //! one place for all formats.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::blocks::Block;
@@ -250,6 +251,9 @@ pub struct Finding {
     pub kind: &'static str,
     /// The problem, and what to do about it.
     pub message: String,
+    /// The file that the problem is in, if it is one file. The JSON report has it in the message.
+    #[serde(skip)]
+    pub file: Option<Arc<Path>>,
 }
 
 /// The kind of finding for a weight with several possible encodings.
@@ -264,7 +268,14 @@ impl Finding {
     /// Creates a finding about the whole file.
     pub fn general(kind: &'static str, message: impl Into<String>) -> Self {
         debug_assert!(KINDS.contains(&kind), "{kind} is not in the table of kinds");
-        Self { tensor: None, kind, message: message.into() }
+        Self { tensor: None, kind, message: message.into(), file: None }
+    }
+
+    /// Names the file that the problem is in.
+    #[must_use]
+    pub fn in_file(mut self, path: &Arc<Path>) -> Self {
+        self.file.get_or_insert_with(|| path.clone());
+        self
     }
 
     /// Returns the memory for one copy, in bytes.

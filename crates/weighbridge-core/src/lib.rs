@@ -25,6 +25,7 @@ pub mod shape;
 pub mod simd;
 pub mod source;
 pub mod stop;
+pub mod streams;
 pub mod sys;
 pub mod text;
 pub mod unpack;

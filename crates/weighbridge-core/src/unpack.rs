@@ -37,7 +37,12 @@ pub struct Unpacker {
 }
 
 /// Why the compressed bytes could not be read: decoders do not pass that on.
-type Failure = Arc<Mutex<Option<Error>>>;
+pub(crate) type Failure = Arc<Mutex<Option<Error>>>;
+
+/// The error behind that of a decoder, if it is not the data's: the system's, or a limit.
+pub(crate) fn failure_of(failure: &Failure, error: io::Error) -> Option<Error> {
+    lock(failure).take().or_else(|| error.downcast::<Error>().ok())
+}
 
 impl Unpacker {
     /// At the start of a member.
@@ -73,11 +78,19 @@ impl Unpacker {
 }
 
 /// The compressed bytes of a member.
-struct Packed {
+pub(crate) struct Packed {
     input: Input,
     at: u64,
     left: u64,
     failure: Failure,
+}
+
+impl Packed {
+    /// All bytes of a file.
+    pub(crate) fn whole(input: &Input, failure: &Failure) -> Result<Self> {
+        let left = input.whole_len()?;
+        Ok(Self { input: input.clone(), at: 0, left, failure: failure.clone() })
+    }
 }
 
 impl Read for Packed {
@@ -117,7 +130,7 @@ fn too_large(what: &str, bytes: u64, most: u64) -> Error {
 }
 
 /// Frames of zstd, one after the other.
-struct Zstd {
+pub(crate) struct Zstd {
     packed: Packed,
     decoder: FrameDecoder,
     is_inside: bool,
@@ -125,7 +138,7 @@ struct Zstd {
 }
 
 impl Zstd {
-    fn new(packed: Packed, max_window: u64) -> Self {
+    pub(crate) fn new(packed: Packed, max_window: u64) -> Self {
         let max_window = max_window.max(USUAL_WINDOW);
         Self { packed, decoder: FrameDecoder::new(), is_inside: false, max_window }
     }

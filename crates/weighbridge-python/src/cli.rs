@@ -4,8 +4,10 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
+use crate::exit;
+
 /// Runs the command and returns its exit code. The first argument is the command's name.
 #[pyfunction]
-pub(crate) fn cli(py: Python<'_>, args: Vec<OsString>) -> u8 {
-    py.detach(|| weigh::run(args))
+pub(crate) fn cli(py: Python<'_>, args: Vec<OsString>) -> PyResult<u8> {
+    exit::detached(py, || weigh::run(args))
 }

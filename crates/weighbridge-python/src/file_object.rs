@@ -1,16 +1,56 @@
 //! Python file objects as byte sources.
 
 use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
+
+use crate::exit;
+
+/// The only reference to a file object: its reader has it, and so has the model, which shows it to the
+/// garbage collector.
+pub(crate) struct Shared(Mutex<Option<Py<PyAny>>>);
+
+impl Shared {
+    pub(crate) fn new(object: Py<PyAny>) -> Self {
+        Self(Mutex::new(Some(object)))
+    }
+
+    /// Who holds the lock is about to call the object, which is then no garbage.
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self.0.try_lock().as_deref() {
+            Ok(Some(object)) => visit.call(object),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the object up: it was found to be garbage.
+    pub(crate) fn clear(&self) {
+        let object = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(object); // Its own code may run, and must not wait for the lock.
+    }
+
+    /// Does something with the object, with the interpreter lock.
+    fn with<T>(&self, job: impl FnOnce(&Bound<'_, PyAny>) -> io::Result<T>) -> io::Result<T> {
+        let done = exit::attached(|py| {
+            let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let object = held.as_ref().map(|object| object.clone_ref(py));
+            drop(held);
+            let object = object.ok_or_else(|| io::Error::other("the file object was deleted"))?;
+            job(object.bind(py))
+        });
+        done.unwrap_or_else(|| Err(io::Error::other("the interpreter is exiting")))
+    }
+}
 
 /// Any object with `read` and `seek`. Each call takes the interpreter lock.
-pub(crate) struct FileObject(pub(crate) Py<PyAny>);
+pub(crate) struct FileObject(pub(crate) Arc<Shared>);
 
 impl Read for FileObject {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        Python::attach(|py| {
-            let read = self.0.bind(py).call_method1("read", (out.len(),))?;
+        self.0.with(|object| {
+            let read = object.call_method1("read", (out.len(),))?;
             let read = read.extract::<pyo3::pybacked::PyBackedBytes>().map_err(|_| {
                 io::Error::other("read() did not return bytes; open the file in binary mode")
             })?;
@@ -28,8 +68,7 @@ impl Seek for FileObject {
             SeekFrom::Current(offset) => (offset, 1),
             SeekFrom::End(offset) => (offset, 2),
         };
-        Python::attach(|py| {
-            let object = self.0.bind(py);
+        self.0.with(|object| {
             let position = object.call_method1("seek", (offset, whence))?;
             // Some older file objects return None.
             if position.is_none() {

@@ -9,6 +9,7 @@ mod buffer;
 mod cli;
 mod dlpack;
 mod errors;
+mod exit;
 mod file_object;
 mod model;
 mod opening;
@@ -41,6 +42,12 @@ mod _weighbridge {
     };
     #[pymodule_export]
     use crate::weight::{Weight, read_many};
+
+    /// The exit of the interpreter waits for threads that are inside.
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        crate::exit::register(module.py())
+    }
 
     /// The version of the library and the package.
     #[pymodule_export]

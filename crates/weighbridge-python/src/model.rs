@@ -9,12 +9,14 @@ use std::time::UNIX_EPOCH;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
+use pyo3::{PyTraverseError, PyVisit};
 use weighbridge::ops::{self, InspectOptions};
 use weighbridge::{Error, OpenOptions};
 
 use crate::buffer::Readable;
 use crate::errors;
-use crate::file_object::FileObject;
+use crate::exit;
+use crate::file_object::{FileObject, Shared};
 use crate::options::{Asked, select};
 use crate::run::{briefly, briefly_if_near};
 use crate::values;
@@ -25,6 +27,8 @@ pub(crate) struct Handle {
     model: RwLock<Option<weighbridge::Model>>,
     /// Whether reads go over a network.
     pub(crate) is_far: bool,
+    /// The file object that it reads, if it was opened from one.
+    object: Option<Arc<Shared>>,
 }
 
 impl Handle {
@@ -38,7 +42,7 @@ impl Handle {
 /// An opened model.
 #[pyclass(frozen, module = "weighbridge._weighbridge")]
 pub(crate) struct Model {
-    pub(crate) handle: Arc<Handle>,
+    pub(crate) handle: Handle,
     path: OsString,
     files: Vec<FileState>,
     metadata: OnceLock<HashMap<String, (usize, usize)>>,
@@ -49,10 +53,14 @@ type FileState = (OsString, u64, Option<u128>, Option<String>);
 
 impl Model {
     pub(crate) fn new(model: weighbridge::Model) -> Self {
+        Self::reading(model, None)
+    }
+
+    fn reading(model: weighbridge::Model, object: Option<Arc<Shared>>) -> Self {
         let path = model.path().as_os_str().to_owned();
         let files = model.sources().iter().map(|source| state_of(&model, source)).collect();
         let is_far = model.has_latency();
-        let handle = Arc::new(Handle { model: RwLock::new(Some(model)), is_far });
+        let handle = Handle { model: RwLock::new(Some(model)), is_far, object };
         Self { handle, path, files, metadata: OnceLock::new() }
     }
 
@@ -84,14 +92,14 @@ impl Model {
     }
 
     /// Ends reading. Memory that was lent stays valid.
-    fn close(&self, py: Python<'_>) {
-        py.detach(|| {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        exit::detached(py, || {
             // Dropping a model may wait for the interpreter lock, whose holder may wait for this lock.
             // So the lock is released first.
             let taken =
                 self.handle.model.write().unwrap_or_else(std::sync::PoisonError::into_inner).take();
             drop(taken);
-        });
+        })
     }
 
     /// The number of weights.
@@ -109,12 +117,13 @@ impl Model {
     }
 
     /// The weight of that name.
-    fn weight(&self, py: Python<'_>, name: &str) -> PyResult<Weight> {
-        let model = self.handle.get().map_err(|error| errors::exception(py, &error))?;
+    fn weight(slf: &Bound<'_, Self>, name: &str) -> PyResult<Weight> {
+        let py = slf.py();
+        let model = slf.get().handle.get().map_err(|error| errors::exception(py, &error))?;
         match model.weight(name) {
-            Ok(weight) => Ok(Weight::new(self.handle.clone(), &weight)),
+            Ok(weight) => Ok(Weight::new(slf.clone().unbind(), &weight)),
             Err(missing) => {
-                let error = py.detach(|| with_close_names(&model, name, missing));
+                let error = exit::detached(py, || with_close_names(&model, name, missing))?;
                 Err(errors::no_such_tensor(py, &error))
             }
         }
@@ -158,6 +167,17 @@ impl Model {
         let value = source.catalog().metadata.entry(entry);
         let is_far = self.handle.is_far;
         value.map(|(_, value)| values::of(py, value, source, is_far)).transpose()
+    }
+
+    /// A file object may refer back to the model that reads it.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.handle.object.as_ref().map_or(Ok(()), |object| object.traverse(&visit))
+    }
+
+    fn __clear__(&self) {
+        if let Some(object) = &self.handle.object {
+            object.clear();
+        }
     }
 
     /// Its files as they were when the model was opened: path, size, modification time in
@@ -258,7 +278,10 @@ pub(crate) fn open_file_object(
     asked: Asked<'_>,
 ) -> PyResult<Model> {
     let options = asked.opening()?;
-    briefly(py, || options.open_reader(FileObject(object), name)).map(Model::new)
+    let object = Arc::new(Shared::new(object));
+    let file = FileObject(object.clone());
+    let model = briefly(py, || options.open_reader(file, name))?;
+    Ok(Model::reading(model, Some(object)))
 }
 
 /// Opens a file by a duplicate of its descriptor.

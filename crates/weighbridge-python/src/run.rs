@@ -14,7 +14,7 @@ use weighbridge::internals::stop;
 use weighbridge::ops::Work;
 use weighbridge::{Error, ErrorKind};
 
-use crate::errors;
+use crate::{errors, exit};
 
 /// The interval for checking signals and calling back.
 const SLICE: Duration = Duration::from_millis(50);
@@ -27,7 +27,7 @@ pub(crate) fn briefly<T: Send>(
     py: Python<'_>,
     job: impl FnOnce() -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    let done = py.detach(|| catch_unwind(AssertUnwindSafe(job)));
+    let done = exit::detached(py, || catch_unwind(AssertUnwindSafe(job)))?;
     settle(py, done)
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn patiently<T: Send>(
     let (cancel, counted) = (Arc::new(AtomicBool::new(false)), Counted::default());
     let work = Work::new().cancel(cancel.clone()).progress(counting(&counted));
     let mut watch = Watch { progress, counted, shown: None, raised: None };
-    let done = py.detach(|| {
+    let done = exit::detached(py, || {
         thread::scope(|scope| {
             let (ended, has_ended) = channel();
             let (work, cancel) = (&work, &cancel);
@@ -68,7 +68,7 @@ pub(crate) fn patiently<T: Send>(
             }
             worker.join().unwrap_or_else(Err)
         })
-    });
+    })?;
     watch.finish(py, settle_cancelled(py, done))
 }
 
@@ -111,14 +111,14 @@ struct Watch {
 impl Watch {
     /// Checks signals and calls back; `false` if the job must stop.
     fn look(&mut self) -> bool {
-        if self.raised.is_none() {
-            let looked = Python::attach(|py| {
+        if self.raised.is_none() && !exit::is_exiting() {
+            let looked = exit::attached(|py| {
                 py.check_signals()?;
                 self.show(py)
             });
-            self.raised = looked.err();
+            self.raised = looked.and_then(Result::err);
         }
-        self.raised.is_none()
+        self.raised.is_none() && !exit::is_exiting()
     }
 
     /// Calls back if the numbers have changed.

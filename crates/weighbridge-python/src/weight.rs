@@ -1,8 +1,7 @@
 //! Weights: their facts, and reading them into the caller's memory.
 
-use std::sync::Arc;
-
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 use weighbridge::internals::source::Slab;
 use weighbridge::ops::{self, ReadInto, Work};
 use weighbridge::{DType, Error};
@@ -22,7 +21,7 @@ type Part = (String, &'static str, String, Vec<u64>, std::ffi::OsString, Option<
 /// A logical weight. Its facts stay available after the model is closed; its values do not.
 #[pyclass(frozen, module = "weighbridge._weighbridge")]
 pub(crate) struct Weight {
-    handle: Arc<Handle>,
+    model: Py<Model>,
     #[pyo3(get)]
     name: String,
     #[pyo3(get)]
@@ -41,9 +40,9 @@ pub(crate) struct Weight {
 }
 
 impl Weight {
-    pub(crate) fn new(handle: Arc<Handle>, weight: &weighbridge::Weight) -> Self {
+    pub(crate) fn new(model: Py<Model>, weight: &weighbridge::Weight) -> Self {
         Self {
-            handle,
+            model,
             name: weight.name().to_owned(),
             shape: weight.shape().to_vec(),
             scheme: weight.scheme(),
@@ -56,7 +55,11 @@ impl Weight {
 
     fn get(&self) -> Result<weighbridge::Weight, Error> {
         let named = |error: Error| error.in_tensor(&self.name);
-        self.handle.get().map_err(named)?.weight(&self.name)
+        self.handle().get().map_err(named)?.weight(&self.name)
+    }
+
+    fn handle(&self) -> &Handle {
+        &self.model.get().handle
     }
 
     fn rows(&self, rows: Option<(u64, u64)>) -> std::ops::Range<u64> {
@@ -76,7 +79,7 @@ impl Weight {
             let request = ReadInto::new(self.get()?, dtype, out).rows(rows);
             ops::read(vec![request], work)
         };
-        if out.len() <= SHORT && !self.handle.is_far {
+        if out.len() <= SHORT && !self.handle().is_far {
             briefly(py, || job(&Work::new(), out))
         } else {
             patiently(py, None, |work| job(work, out))
@@ -92,6 +95,11 @@ pub(crate) fn dtype_of(py: Python<'_>, name: &str) -> PyResult<DType> {
 
 #[pymethods]
 impl Weight {
+    /// A file object may refer back to the weights of the model that reads it.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.model)
+    }
+
     /// The stored tensors that encode it.
     fn parts(&self, py: Python<'_>) -> PyResult<Vec<Part>> {
         briefly(py, || {
@@ -139,14 +147,14 @@ impl Weight {
             ops::refuse_unreadable(weight.model(), &[weight.name()])?;
             Ok(weight)
         };
-        let weight = briefly_if_near(py, self.handle.is_far, checked)?;
+        let weight = briefly_if_near(py, self.handle().is_far, checked)?;
         let dtype = self.dtype.and_then(DType::from_name);
         Ok(dtype.and_then(|dtype| Tensor::lent(weight, dtype, self.shape.clone())))
     }
 
     /// The raw bytes of one stored tensor.
     fn stored(&self, py: Python<'_>, part: usize) -> PyResult<Vec<u8>> {
-        briefly_if_near(py, self.handle.is_far, || {
+        briefly_if_near(py, self.handle().is_far, || {
             let weight = self.get()?;
             let mut parts = weight.parts();
             let (_, source, info) =

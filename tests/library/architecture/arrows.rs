@@ -61,7 +61,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
         "weighbridge-core",
         &[
             &["compare", "source", "unpack_tests"],
-            &["bounds", "inflate"],
+            &["bounds", "inflate", "streams"],
             &["cursor", "simd", "unpack"],
             &["catalog", "config", "input", "number", "output"],
             &["dtype", "limits", "stop"],

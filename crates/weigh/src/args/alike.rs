@@ -24,10 +24,11 @@ const VERBS_ALONE: [(&str, &str); 3] = [
 const OTHERWISE: [(&str, &str); 2] = [("kv", "metadata"), ("pre", "pre_tokenizer")];
 
 /// Flags that no argument of a verb stands for (`*`: of any), with the reason.
-const FLAGS_ALONE: [(&str, &[&str], &str); 11] = [
+const FLAGS_ALONE: [(&str, &[&str], &str); 12] = [
     ("*", &["color", "help", "json", "json-lines", "quiet", "verbose"], "about printing"),
     ("diff", &["limit", "sort"], "about printing"),
     ("inspect", &["key", "metadata", "sort", "tree"], "a report has all of it"),
+    ("inspect", &["sarif"], "for code hosts, which run the command"),
     ("inspect", &["recursive"], "a loop over `pathlib.Path.rglob` chooses what is inspected"),
     ("open", &["no-mmap"], "the default"),
     (

@@ -114,6 +114,18 @@ enum Outcome {
     Interrupted(u8),
 }
 
+impl Outcome {
+    /// The exit code.
+    fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Found => 1,
+            Self::Failed => FAILED,
+            Self::Interrupted(code) => code,
+        }
+    }
+}
+
 /// Runs a command and returns its exit code.
 pub(crate) fn run(command: Command) -> u8 {
     if let Err(error) = weighbridge::internals::simd::asked() {
@@ -139,12 +151,7 @@ pub(crate) fn run(command: Command) -> u8 {
         Command::Man(args) => man::run(&args),
         Command::Errors(args) => problems::run(&args),
     };
-    match outcome {
-        Outcome::Done => 0,
-        Outcome::Found => 1,
-        Outcome::Failed => FAILED,
-        Outcome::Interrupted(code) => code,
-    }
+    outcome.code()
 }
 
 /// Reports an error once: as JSON on standard output, or as text on standard error. `path` is the

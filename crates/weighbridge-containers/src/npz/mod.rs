@@ -10,7 +10,8 @@
 //! not affect the others. Members that are not arrays are named in the notes.
 
 use crate::catalog::{Catalog, Run};
-use crate::error::{Error, Result};
+use crate::dtype::StoredType;
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
 use crate::source::FormatRules;
@@ -32,6 +33,28 @@ pub(crate) use types::dtype_of;
 
 /// How the members of an archive end that hold an array.
 pub(super) const ARRAY_NAME_END: &[u8] = b".npy";
+
+/// Whether a stored type is one of numpy's with Python objects in it. numpy stores these as a pickle.
+pub(crate) fn holds_objects(stored: &StoredType) -> bool {
+    stored.element().is_none() && stored.name().contains('O')
+}
+
+/// Where the pickle of an array of objects starts in a file; `None` if it is no such array.
+pub(crate) fn object_pickle(input: &Input, budget: &Budget) -> Result<Option<u64>> {
+    if !input.head(MAGIC.len())?.starts_with(MAGIC) {
+        return Ok(None);
+    }
+    match read_header(input, budget) {
+        Ok(header) => Ok(holds_objects(&header.kind.stored).then_some(header.len)),
+        Err(error) if error.kind() == ErrorKind::Malformed => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// How files of one array are named.
+pub(crate) fn array_conventions() -> &'static Conventions {
+    &files::NPY
+}
 
 /// One array in a file of its own.
 pub struct Npy;

@@ -23,7 +23,7 @@ use crate::limits::Budget;
 
 use super::super::Opening;
 use super::list;
-use super::pickle::{Extent, Heap, Node, Program, extent, run};
+use super::pickle::{Extent, Heap, Node, Program, extent, is_joblib, run};
 use super::report::Checkpoint;
 use super::storage::{Located, Missing, Store, storage_id};
 
@@ -47,6 +47,8 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         file.catalog.detail = Some("a pickle".to_owned());
         let mut store = LegacyStore { places: HashMap::default(), pickle: base };
         list(&first, &mut store, "", &mut file)?;
+        pickles.advance(&first);
+        further(&first, &mut pickles, &mut file)?;
         return Ok(file.finish());
     }
     file.catalog.detail = Some("format before torch 1.6".to_owned());
@@ -78,6 +80,42 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     }
     list(&program, &mut store, "", &mut file)?;
     Ok(file.finish())
+}
+
+/// Searches the pickles behind the first: `pickle.load` may be called again on the same file. What
+/// breaks off ends it, except for joblib, which goes on behind bytes that are no pickle.
+fn further(
+    first: &Program<'_>,
+    pickles: &mut Pickles<'_>,
+    file: &mut Checkpoint<'_>,
+) -> Result<()> {
+    if first.root.is_none() {
+        if is_joblib(first.heap.source()) {
+            let message = format!(
+                "what follows byte {} was not checked for dangerous code: arrays are stored \
+                     there in an unknown way",
+                first.end
+            );
+            file.catalog.findings.push(Finding::general("unchecked", message));
+        }
+        return Ok(());
+    }
+    while pickles.at < pickles.len {
+        let (bytes, base) = pickles.next()?;
+        let is_pickle =
+            matches!(*bytes, [0x80, 0..=5, ..]) || matches!(extent(&bytes, 0), Extent::Ends(_));
+        if !is_pickle {
+            return Ok(());
+        }
+        crate::charge_item(pickles.budget, 0, "pickles")?;
+        let program = run(&bytes, base, pickles.budget)?;
+        file.report(&program.heap)?;
+        if program.root.is_none() {
+            return Ok(());
+        }
+        pickles.advance(&program);
+    }
+    Ok(())
 }
 
 fn is_magic(program: &Program<'_>) -> bool {
@@ -117,6 +155,11 @@ impl<'a> Pickles<'a> {
             self.input.read_at(at, bytes.get_mut(have..).unwrap_or_default())?;
             match extent(&bytes, scanned) {
                 Extent::More(at) if wanted < rest => scanned = at,
+                // Where its opcodes go on, only running it shows.
+                Extent::Broken(_) if wanted < rest && is_joblib(&bytes) => {
+                    wanted = rest;
+                    continue;
+                }
                 Extent::Ends(end) => {
                     bytes.truncate(end);
                     break;

@@ -19,7 +19,7 @@ use crate::source::FormatRules;
 
 use super::npz;
 use super::zip::{Archive, first_members, looks_like_zip};
-use super::{Container, Conventions, Opening, Probe, Recognition};
+use super::{Audited, Container, Conventions, Opening, Probe, Recognition};
 
 /// A list of dotted names, written without quotes so that long ones stay readable.
 macro_rules! names {
@@ -89,7 +89,7 @@ impl Container for Pth {
         Ok(catalog)
     }
 
-    fn audit(&self, input: &Input, opening: &Opening<'_>) -> Result<Option<Vec<Finding>>> {
+    fn audit(&self, input: &Input, opening: &Opening<'_>) -> Result<Option<Audited>> {
         audit::audit(input, opening)
     }
 }

@@ -368,7 +368,9 @@ impl Model {
 /// What is wrong with a file. Of several files, one that was cut short is named: the problem is the
 /// file's, whichever of its tensors is looked at.
 fn findings_of(source: &Source, files: usize) -> impl Iterator<Item = Finding> {
-    source.catalog().findings.iter().cloned().map(move |mut finding| {
+    let path: Arc<Path> = source.input().name().into();
+    source.catalog().findings.iter().cloned().map(move |finding| {
+        let mut finding = finding.in_file(&path);
         if files > 1 && finding.kind == "truncated" {
             finding.message = format!("{}: {}", file_name(source), finding.message);
         }

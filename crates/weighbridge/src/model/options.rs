@@ -210,7 +210,13 @@ impl OpenOptions {
         let container = match containers::recognize(&input)? {
             Some((container, Recognition::Certain)) => container,
             other => {
-                if let Some(error) = locate::explain_certain(&input)? {
+                let explained = locate::explain_certain(&input)?;
+                if (explained.is_some() || other.is_none())
+                    && let Some(source) = self.dangerous_source(&input, budget)?
+                {
+                    return Ok(source);
+                }
+                if let Some(error) = explained {
                     return Err(error);
                 }
                 other.ok_or_else(|| locate::explain(&input))?.0
@@ -223,8 +229,19 @@ impl OpenOptions {
             root: self.root.as_deref(),
             strict_pickle: self.strict_pickle,
         };
-        let catalog = container.open(&input, &opening)?;
+        let catalog = containers::open(container, &input, &opening)?;
         Ok(Source::new(input, catalog, containers::format_of(container), self.limits.clone()))
+    }
+
+    /// A file without weights that can be read, if it carries dangerous code: nobody should be told
+    /// only that its format is unknown.
+    fn dangerous_source(&self, input: &Input, budget: &Budget) -> Result<Option<Source>> {
+        if input.has_latency() {
+            return Ok(None);
+        }
+        let catalog = containers::open_dangerous(input, budget)?;
+        let format = containers::program_format();
+        Ok(catalog.map(|c| Source::new(input.clone(), c, format, self.limits.clone())))
     }
 }
 

@@ -7,7 +7,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use crate::args::{Json, MODEL, Open, Select, model_help};
 
 /// Options that conflict with `--key`.
-const ALONE: [&str; 10] = [
+const ALONE: [&str; 11] = [
     "tensors",
     "sort",
     "tree",
@@ -17,8 +17,13 @@ const ALONE: [&str; 10] = [
     "json_lines",
     "quiet",
     "recursive",
+    "sarif",
     "verbose",
 ];
+
+/// Options that conflict with `--sarif`, which has problems and no lists.
+const LISTS: [&str; 7] =
+    ["tensors", "sort", "tree", "metadata", "full_metadata", "json", "json_lines"];
 
 /// The sort order of the list of weights.
 #[derive(Clone, Copy, ValueEnum)]
@@ -83,6 +88,13 @@ pub(crate) struct Inspect {
     #[command(flatten)]
     pub(crate) json: Json,
 
+    /// Print the problems as SARIF 2.1.0, for code scanning
+    ///
+    /// Prints one SARIF run with a rule for each kind of problem. Paths are relative to the working
+    /// directory. Files that cannot be read are notifications. Exit codes are the same.
+    #[arg(long, help_heading = "Report", conflicts_with_all = LISTS)]
+    pub(crate) sarif: bool,
+
     /// Show only problems
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
@@ -96,6 +108,11 @@ pub(crate) struct Inspect {
 }
 
 impl Inspect {
+    /// Whether the report is text.
+    pub(super) fn is_text(&self) -> bool {
+        self.json.layout().is_none() && !self.sarif
+    }
+
     /// Whether every weight is listed.
     pub(super) fn lists_weights(&self) -> bool {
         self.tensors || self.sort.is_some()

@@ -18,6 +18,7 @@ mod key;
 mod metadata;
 mod problems;
 mod recursive;
+mod sarif;
 mod sort;
 mod summary;
 mod tally;
@@ -35,6 +36,7 @@ pub(super) fn run(args: &Inspect) -> Outcome {
     let mut tally = Tally::default();
     let written = terminal::print(|out| match args.json.layout() {
         Some(layout) => as_json(args, layout, out, &mut tally),
+        None if args.sarif => as_sarif(args, out, &mut tally),
         None => as_text(args, out, &mut tally),
     });
     after_write(written, tally.outcome(args.recursive))
@@ -83,6 +85,19 @@ fn as_json(args: &Inspect, layout: Layout, out: &mut Stdout, tally: &mut Tally) 
         ([only], _) if args.models.len() == 1 => json(out, layout, only),
         (several, _) => json(out, layout, several),
     }
+}
+
+fn as_sarif(args: &Inspect, out: &mut Stdout, tally: &mut Tally) -> io::Result<()> {
+    let mut log = sarif::Log::default();
+    each_model(args, &options(args, false), tally, |looked| {
+        match looked {
+            Looked::At(model, seen) => log.add(model, &seen.report.problems),
+            Looked::Failed(path, error) => log.add_failure(path, error),
+        }
+        Ok(())
+    })?;
+    let outcome = tally.outcome(args.recursive);
+    json(out, Layout::Indented, &log.finish(tally, outcome))
 }
 
 /// The results of `--recursive`, or only their summary.
@@ -197,7 +212,7 @@ fn look(
     match ops::inspect(model, options) {
         Ok(mut report) => {
             let unmatched = unmatched(args, model);
-            if args.json.layout().is_some() {
+            if !args.is_text() {
                 report.notes.extend(unmatched);
             }
             tally.add(&report);
@@ -215,7 +230,7 @@ fn failed(
     tally: &mut Tally,
     show: &mut impl FnMut(Looked<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
-    if args.json.layout().is_none() {
+    if args.is_text() {
         terminal::report(error);
     }
     tally.unreadable += 1;

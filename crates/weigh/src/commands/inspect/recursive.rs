@@ -46,7 +46,7 @@ impl Walk<'_> {
             if !self.seen.insert(real(&folder)) {
                 continue;
             }
-            let (files, mut folders) = match entries(&folder) {
+            let Entries { files, mut folders, unknown } = match entries(&folder) {
                 Ok(entries) => entries,
                 Err(error) => {
                     let error = Error::io(error, "cannot list").in_file(&folder);
@@ -54,8 +54,12 @@ impl Walk<'_> {
                     continue;
                 }
             };
-            self.files += files.len() as u64;
+            self.files += (files.len() + unknown.len()) as u64;
             self.contents(&folder, &files)?;
+            for (path, error) in unknown {
+                let error = Error::io(error, "cannot open").in_file(&path);
+                (self.take)(Found::Unreadable(&path, &error))?;
+            }
             folders.reverse();
             left.append(&mut folders);
         }
@@ -91,9 +95,9 @@ impl Walk<'_> {
             self.seen.insert(real(path));
             if let Some(inside) = path.parent().filter(|inside| *inside != folder)
                 && self.seen.insert(real(inside))
-                && let Ok((files, _)) = entries(inside)
+                && let Ok(found) = entries(inside)
             {
-                self.files += files.len() as u64;
+                self.files += found.files.len() as u64;
             }
         }
     }
@@ -167,19 +171,37 @@ fn by_content(opener: &OpenOptions, path: &Path) -> Result<Model, Error> {
     opener.open_reader(file, &path.to_string_lossy())
 }
 
-/// The files and the directories in a directory, sorted by name. Links to files are followed; a link
-/// to a directory may lead anywhere, and is not.
-fn entries(folder: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+/// What is in a directory, sorted by name.
+#[derive(Default)]
+struct Entries {
+    files: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+    /// What cannot be asked what it is, such as a path that is too long.
+    unknown: Vec<(PathBuf, io::Error)>,
+}
+
+/// Lists a directory. Links to files are followed; a link to a directory may lead anywhere, and is
+/// not.
+fn entries(folder: &Path) -> io::Result<Entries> {
     let mut all = std::fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<io::Result<Vec<_>>>()?;
     all.retain(|path| path.file_name().is_some_and(|name| name != SKIPPED));
     all.sort();
-    let (mut folders, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|path| path.is_dir());
-    folders.retain(|path| !path.is_symlink());
-    // A pipe would be waited for.
-    let files = others.into_iter().filter(|path| path.is_file()).collect();
-    Ok((files, folders))
+    let mut entries = Entries::default();
+    for path in all {
+        match std::fs::metadata(&path) {
+            Ok(about) if about.is_dir() && path.is_symlink() => {}
+            Ok(about) if about.is_dir() => entries.folders.push(path),
+            Ok(about) if about.is_file() => entries.files.push(path),
+            // A pipe would be waited for.
+            Ok(_) => {}
+            Err(_) if path.is_symlink() => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => entries.unknown.push((path, error)),
+        }
+    }
+    Ok(entries)
 }
 
 /// A path without links.

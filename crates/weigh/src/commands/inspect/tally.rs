@@ -8,7 +8,7 @@ use super::Outcome;
 use crate::render::units::{grouped, plural};
 
 /// The problem kind of malicious files.
-const DANGEROUS: &str = "dangerous-global";
+pub(super) const DANGEROUS: &str = "dangerous-global";
 
 /// The counts. The field names are those of the JSON summary.
 #[derive(Debug, Default, serde::Serialize)]

@@ -43,6 +43,11 @@ fn sections() -> impl Iterator<Item = Section> {
     })
 }
 
+/// The text about a kind.
+pub(super) fn section(kind: &str) -> Option<&'static str> {
+    sections().find(|section| section.kind == kind).map(|section| section.text)
+}
+
 /// The whole page for a terminal, with styled headings.
 fn topic() -> String {
     PAGE.lines().fold(String::new(), |mut out, line| {

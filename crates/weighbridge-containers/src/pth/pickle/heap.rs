@@ -145,6 +145,11 @@ impl<'a> Heap<'a> {
         Self { bytes, ..Self::default() }
     }
 
+    /// The pickle itself.
+    pub(crate) fn source(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// How many nodes there are.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()

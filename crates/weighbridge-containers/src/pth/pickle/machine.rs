@@ -2,6 +2,7 @@
 
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
+use std::mem::take;
 
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::limits::Budget;
@@ -41,6 +42,7 @@ pub(crate) fn run<'a>(bytes: &'a [u8], base: u64, budget: &Budget) -> Result<Pro
         memoized: 0,
         protocol: 0,
         attribute_uses: 0,
+        nesting: 0,
         budget,
     };
     let result = machine.run();
@@ -71,8 +73,13 @@ pub(super) struct Machine<'a, 'b> {
     pub(super) protocol: u8,
     /// How often `getattr` was named or pushed less how often it was called harmlessly.
     pub(super) attribute_uses: u64,
+    /// Pickles around this one.
+    nesting: u32,
     pub(super) budget: &'b Budget,
 }
+
+/// Pickles in arrays in pickles.
+const MAX_NESTING: u32 = 8;
 
 /// A memo slot that was never written.
 const VACANT: Id = Id::MAX;
@@ -97,6 +104,23 @@ impl<'a> Machine<'a, '_> {
             }
             self.step(op).map_err(|e| self.error_at(start, e))?;
         }
+    }
+
+    /// Runs a pickle inside this one, with a stack and a memo of its own.
+    pub(super) fn run_inner(&mut self) -> Result<()> {
+        if self.nesting >= MAX_NESTING {
+            return Err(Error::malformed("the pickle has too many nested pickles"));
+        }
+        let stack = take(&mut self.stack);
+        let (marks, memo, far_memo) =
+            (take(&mut self.marks), take(&mut self.memo), take(&mut self.far_memo));
+        let (memoized, protocol) = (take(&mut self.memoized), self.protocol);
+        self.nesting = self.nesting.saturating_add(1);
+        self.run()?;
+        self.nesting = self.nesting.saturating_sub(1);
+        (self.stack, self.marks, self.memo, self.far_memo) = (stack, marks, memo, far_memo);
+        (self.memoized, self.protocol) = (memoized, protocol);
+        Ok(())
     }
 
     /// Constants and the most frequent rest; the other opcodes by group.

@@ -85,7 +85,7 @@ impl Machine<'_, '_> {
             if let Some(object) = self.heap.object_mut(target) {
                 object.state = Some(state);
             }
-            return Ok(());
+            return self.skip_array(target);
         }
         let kwargs = if op == NEWOBJ_EX { Some(self.pop()?) } else { None };
         let (class, args) = match op {

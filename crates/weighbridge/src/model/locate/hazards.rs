@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::listing::{Entry, Listing};
 use super::search::Search;
@@ -33,7 +34,8 @@ pub(super) fn look(listing: &Listing<'_>, models: &mut [Located]) {
         match Listing::read(&entry.path, &search) {
             Ok(inside) => look_in(&inside, &listing.folder, models),
             Err(error) => {
-                let hazard = unchecked(&format!("{}/", shown(Path::new(&entry.name))), &error);
+                let hazard = unchecked(&format!("{}/", shown(Path::new(&entry.name))), &error)
+                    .in_file(&entry.path.as_path().into());
                 models.iter_mut().for_each(|model| model.hazards.push(hazard.clone()));
             }
         }
@@ -46,7 +48,9 @@ fn look_in(listing: &Listing<'_>, root: &Path, models: &mut [Located]) {
             continue;
         }
         let name = shown(entry.path.strip_prefix(root).unwrap_or(&entry.path));
-        let (hazards, note) = hazards_of(entry, &name, listing.search);
+        let (mut hazards, note) = hazards_of(entry, &name, listing.search);
+        let path: Arc<Path> = entry.path.as_path().into();
+        hazards.iter_mut().for_each(|hazard| hazard.file = Some(path.clone()));
         let is_own = |model: &&mut Located| model.path == listing.folder;
         let owned = models.iter_mut().any(|model| is_own(&model));
         for model in models.iter_mut().filter(|model| !owned || is_own(model)) {
@@ -67,14 +71,14 @@ fn hazards_of(entry: &Entry, name: &str, search: &Search<'_>) -> (Vec<Finding>, 
     let budget = Budget::new(search.budget.limits().clone());
     match containers::audit(&input, &budget) {
         Ok(None) => Default::default(),
-        Ok(Some(Audited { dangers, is_named_so })) => {
-            let what = if is_named_so { "" } else { " (a pickle)" };
+        Ok(Some(Audited { what, dangers, is_named_so })) => {
+            let says = if is_named_so { String::new() } else { format!(" ({what})") };
             let hazard = |danger: &Finding| {
-                Finding::general(danger.kind, format!("{name}{what}: {}", danger.message))
+                Finding::general(danger.kind, format!("{name}{says}: {}", danger.message))
             };
             let hazards: Vec<Finding> = dangers.iter().take(MOST_CALLS).map(hazard).collect();
             let is_hidden = hazards.is_empty() && !is_named_so && has_extension(name);
-            (hazards, is_hidden.then(|| format!("{name} is a pickle, despite its extension")))
+            (hazards, is_hidden.then(|| format!("{name} is {what}, despite its extension")))
         }
         Err(error) if error.kind() == ErrorKind::Io => (vec![unchecked(name, &error)], None),
         Err(error) => {

@@ -9,35 +9,63 @@ use crate::input::Input;
 use crate::limits::{Budget, Limits};
 
 use super::super::zip::looks_like_zip;
-use super::super::{Opening, PROBE_BYTES, Probe, Recognition};
-use super::pickle::{Class, Extent, Program, extent, run};
+use super::super::{Audited, Opening, PROBE_BYTES, Probe, Recognition};
+use super::pickle::{Class, Extent, Program, extent, is_joblib, run};
 use super::report::Checkpoint;
+
+mod carriers;
 
 /// The kind of finding for a global that only an attack needs.
 const DANGEROUS: &str = "dangerous-global";
+
+/// The kind of finding for a file that may hide one.
+const UNCHECKED: &str = "unchecked";
 
 /// Most bytes that are read of a file that may be a pickle of protocol 0 or 1. These have no first
 /// bytes of their own, so any text could be one.
 const MOST_UNMARKED: u64 = 64 << 20;
 
-/// The dangerous globals of a file; `None` if it is not a pickle and holds none.
-pub(super) fn audit(input: &Input, opening: &Opening<'_>) -> Result<Option<Vec<Finding>>> {
+/// The dangerous globals of a file; `None` if it is not a pickle and carries none.
+pub(super) fn audit(input: &Input, opening: &Opening<'_>) -> Result<Option<Audited>> {
+    audit_at(input, opening, 0)
+}
+
+/// `depth` counts the files around this one.
+fn audit_at(input: &Input, opening: &Opening<'_>, depth: u32) -> Result<Option<Audited>> {
     let head = input.head(PROBE_BYTES)?;
-    let is_program = if looks_like_zip(&head) {
-        super::recognize_zip(&Probe { head: &head, input }) != Recognition::No
-    } else if is_marked(&head) {
+    if let Some(carried) = carriers::audit(input, &head, opening, depth)? {
+        return Ok(Some(carried));
+    }
+    let dangers = pickle(input, &head, opening)?;
+    let probe = Probe { head: &head, input };
+    let is_named_so = probe.is_named_as(&super::files::FILES) || carriers::is_pickled(input.name());
+    Ok(dangers.map(|dangers| Audited { what: "a pickle".to_owned(), dangers, is_named_so }))
+}
+
+/// The dangerous globals of a pickle, or of an archive of PyTorch; `None` if it is none.
+fn pickle(input: &Input, head: &[u8], opening: &Opening<'_>) -> Result<Option<Vec<Finding>>> {
+    let is_program = if looks_like_zip(head) {
+        super::recognize_zip(&Probe { head, input }) != Recognition::No
+    } else if is_marked(head) {
         // A length at the start of another format may look like the mark.
-        !matches!(extent(&head, 0), Extent::Broken(_)) || is_attack(&head)
-    } else if super::is_tar(&head) {
+        !matches!(extent(head, 0), Extent::Broken(_)) || is_attack(head) || is_joblib(head)
+    } else if super::is_tar(head) {
         true
     } else {
-        return unmarked(&head, input, opening);
+        return unmarked(head, input, opening);
     };
     if !is_program {
         return Ok(None);
     }
     let catalog = super::open(input, opening)?;
     Ok(Some(dangers(catalog)))
+}
+
+/// Whether a file may be a pickle, by its first bytes.
+fn may_be_pickle(head: &[u8]) -> bool {
+    !matches!(extent(head, 0), Extent::Broken(_)) && !head.is_empty()
+        || is_attack(head)
+        || is_marked(head) && is_joblib(head)
 }
 
 /// Whether the first bytes of a file are those of a pickle that only an attack needs.
@@ -85,7 +113,8 @@ fn calls_dangerous(program: &Program<'_>) -> bool {
 }
 
 fn dangers(catalog: Catalog) -> Vec<Finding> {
-    catalog.findings.into_iter().filter(|finding| finding.kind == DANGEROUS).collect()
+    let is_danger = |finding: &Finding| [DANGEROUS, UNCHECKED].contains(&finding.kind);
+    catalog.findings.into_iter().filter(is_danger).collect()
 }
 
 #[cfg(test)]
