@@ -28,12 +28,12 @@ fn unnamed() -> Vec<(String, Entries)> {
         Value::List(texts.map(|text| Value::text(text.as_str().unwrap())).collect())
     };
     let of = |one: &Json| {
-        let count = one["count"].as_u64().unwrap() as usize;
+        let count = usize::try_from(one["count"].as_u64().unwrap()).unwrap();
         let mut tokens: Vec<Value> =
             (0..count).map(|id| Value::text(format!("[PAD{id}]"))).collect();
         let mut kinds = vec![Value::Signed(32, 5); count];
         for token in one["tokens"].as_array().unwrap() {
-            let id = token[0].as_u64().unwrap() as usize;
+            let id = usize::try_from(token[0].as_u64().unwrap()).unwrap();
             tokens[id] = Value::text(token[1].as_str().unwrap());
             kinds[id] = Value::Signed(32, token[2].as_i64().unwrap());
         }
@@ -89,7 +89,7 @@ fn unknown(name: &str, more: &[(&str, i64)]) -> Entries {
     };
     list(&mut entries, MERGES, &|merges| merges.reverse());
     list(&mut entries, TEXTS, &|texts| {
-        texts.extend(more.iter().map(|(text, _)| Value::text(*text)))
+        texts.extend(more.iter().map(|(text, _)| Value::text(*text)));
     });
     list(&mut entries, TYPES, &|kinds| {
         kinds.extend(more.iter().map(|(_, kind)| Value::Signed(32, *kind)));
