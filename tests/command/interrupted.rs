@@ -18,6 +18,7 @@ pub fn trials() -> Vec<Trial> {
         "interrupted":
         a_killed_conversion_to_a_directory_goes_on,
         a_killed_conversion_to_a_file_leaves_no_half_file,
+        a_killed_split_never_mixes_parts,
         a_source_that_becomes_shorter_is_an_error,
         a_source_that_changes_is_an_error,
         a_change_whose_time_is_put_back_is_an_error,
@@ -26,6 +27,7 @@ pub fn trials() -> Vec<Trial> {
         being_interrupted_leaves_nothing,
         being_interrupted_says_what_is_kept,
         the_exit_code_says_which_signal_it_was,
+        waiting_for_the_reader_of_a_pipe_ends_with_the_first_signal,
         a_place_that_takes_nothing_is_an_error,
         what_fails_its_verification_never_has_the_name,
     ]
@@ -280,6 +282,79 @@ fn being_interrupted_leaves_nothing() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     drop(pipe);
     assert_eq!(contents(place.path()).into_keys().collect::<Vec<_>>(), ["in.safetensors"]);
+}
+
+fn waiting_for_the_reader_of_a_pipe_ends_with_the_first_signal() {
+    let place = place();
+    model(&place.path().join("in.safetensors"));
+    assert!(Command::new("mkfifo").arg(place.path().join("pipe")).status().unwrap().success());
+    let args = ["convert", "in.safetensors", "--to", "safetensors", "-o", "pipe"];
+    for (name, code) in [("-INT", 130), ("-TERM", 143)] {
+        let mut child = weigh(place.path(), &args).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        signal(&child, name);
+        assert_eq!(ended(&mut child), Some(code), "{name}");
+    }
+    // With a reader, it goes on.
+    let mut child = weigh(place.path(), &args).stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let read = fs::read(place.path().join("pipe")).unwrap();
+    assert_eq!(ended(&mut child), Some(0));
+    let source = fs::read(place.path().join("in.safetensors")).unwrap();
+    assert!(read.ends_with(&source[source.len() - TENSORS * BYTES..]));
+    // As an input it is refused, and not waited for.
+    let mut child =
+        weigh(place.path(), &["inspect", "pipe"]).stderr(Stdio::null()).spawn().unwrap();
+    assert_eq!(ended(&mut child), Some(2));
+}
+
+/// The exit code of a command that ends by itself; what does not is killed after a while.
+fn ended(child: &mut Child) -> Option<i32> {
+    for _ in 0..1000 {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap().code()
+}
+
+/// The numbered parts of a file.
+fn parts(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut parts = contents(folder);
+    parts.retain(|name, _| name.starts_with("out-") && name.ends_with(".gguf"));
+    parts
+}
+
+fn a_killed_split_never_mixes_parts() {
+    let place = place();
+    model(&place.path().join("in.safetensors"));
+    let args = ["convert", "in.safetensors", "--names", "keep", "--max-shard-size", "1MB", "-q"];
+    let [old, new] = ["f16", "bf16"].map(|dtype| {
+        let args = [&args[..], &["--dtype", dtype, "--force", "-o", "out.gguf"]].concat();
+        assert!(weigh(place.path(), &args).status().unwrap().success());
+        parts(place.path())
+    });
+    assert!(old.len() > 2 && old.keys().eq(new.keys()) && old != new);
+    let run = |dtype, more: &[&str]| {
+        let all = [&args[..], &["--dtype", dtype, "-o", "out.gguf", "--force"], more].concat();
+        weigh(place.path(), &all)
+    };
+    for (turn, delay) in delays().enumerate() {
+        let dtype = if turn % 2 == 0 { "f16" } else { "bf16" };
+        kill_after(run(dtype, &[]).spawn().unwrap(), delay);
+        let found = parts(place.path());
+        let is_of = |whole: &BTreeMap<_, _>| found.iter().all(|(name, part)| whole[name] == *part);
+        assert!(is_of(&old) || is_of(&new), "parts of two runs");
+    }
+    let partial = place.path().join("out.gguf.weigh-partial");
+    kill_after(run("bf16", &[]).spawn().unwrap(), Duration::from_millis(20));
+    let more: &[&str] = if partial.exists() { &["--resume"] } else { &[] };
+    assert!(run("bf16", more).status().unwrap().success());
+    assert!(parts(place.path()) == new && !partial.exists());
+    let names: Vec<_> = contents(place.path()).into_keys().collect();
+    assert_eq!(names.len(), new.len() + 1, "{names:?}");
 }
 
 fn signal(child: &Child, name: &str) {

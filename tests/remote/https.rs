@@ -11,9 +11,9 @@ use weighbridge::internals::remote::{Remote, WebFolder};
 use weighbridge::ops::{ReadInto, Work};
 use weighbridge::{DType, ErrorKind, Folder, Need, OpenOptions, ReadAt, ReadRange, Reading};
 
-const SECRET: &str = "sig=TOPSECRET";
+pub const SECRET: &str = "sig=TOPSECRET";
 
-fn settings() -> Remote {
+pub fn settings() -> Remote {
     let mut settings = Remote::default();
     settings.timeout = Duration::from_secs(15);
     settings.retries = 2;
@@ -25,22 +25,22 @@ fn folder(server: &Server, path: &str) -> WebFolder {
     WebFolder::new(&server.url(&format!("{path}?{SECRET}")), &settings()).unwrap()
 }
 
-fn open(server: &Server, path: &str) -> std::io::Result<Arc<dyn ReadAt>> {
+pub fn open(server: &Server, path: &str) -> std::io::Result<Arc<dyn ReadAt>> {
     let folder = folder(server, path);
     folder.open(folder.name())
 }
 
-fn numbers(len: usize) -> Vec<u8> {
+pub fn numbers(len: usize) -> Vec<u8> {
     (0..251u8).map(|i| i.wrapping_mul(7)).cycle().take(len).collect()
 }
 
-fn read(file: &dyn ReadAt, offset: usize, len: usize) -> std::io::Result<Vec<u8>> {
+pub fn read(file: &dyn ReadAt, offset: usize, len: usize) -> std::io::Result<Vec<u8>> {
     let mut out = vec![0; len];
     file.read_at(offset as u64, &mut out).map(|()| out)
 }
 
 /// The text of an error, with its hint, as a user sees it.
-fn text(error: std::io::Error) -> String {
+pub fn text(error: std::io::Error) -> String {
     let error = error.downcast::<weighbridge::Error>().unwrap();
     let text = format!("{error:?}");
     assert!(!text.contains("TOPSECRET"), "{text}");
@@ -147,7 +147,7 @@ fn what_will_be_needed_is_fetched_ahead_once() {
     assert_eq!(server.requests().len(), 5);
 }
 
-fn once(range: Range<u64>) -> Need {
+pub fn once(range: Range<u64>) -> Need {
     Need { range, reading: Reading::Once, group: 1 }
 }
 
@@ -175,7 +175,7 @@ fn fetching_ahead_is_bounded_and_its_room_comes_back() {
 fn a_failed_fetch_ahead_is_told_to_the_reader() {
     let server = Server::of_files(&[("/x.npy", numbers(4 << 20))]);
     let file = open(&server, "/x.npy").unwrap();
-    server.fail("/x.npy", Fault::Answer(Reply::new(418)), 2);
+    server.fail("/x.npy", Fault::Answer(Reply::new(418)), 1);
     file.will_need(&once(1 << 20..2 << 20));
     let told = text(read(&*file, 1 << 20, 1 << 20).unwrap_err());
     assert!(told.contains("the server responded 418 I'm a teapot"), "{told}");

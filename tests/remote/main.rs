@@ -11,6 +11,8 @@ mod nginx;
 mod samples;
 mod server;
 mod servers;
+mod slow;
 mod store_reading;
 mod store_replacing;
 mod store_writing;
+mod vouching;

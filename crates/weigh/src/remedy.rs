@@ -71,6 +71,7 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::AllowHttp => "`--allow-http` allows it",
         Remedy::StateCertificates => "`--ca-file FILE` trusts more certificates for one run",
         Remedy::AllowSilence => "raise the read timeout with `--timeout SECONDS`",
+        Remedy::AllowSlowness => "allow a slower server with `--min-speed SIZE`; 0 allows any",
         Remedy::AllowWait => "allow a longer wait with `--max-wait SECONDS`",
         Remedy::OpenAsStream => "to read a pipe, use `-` (standard input)",
         _ => return None,

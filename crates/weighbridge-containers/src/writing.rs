@@ -148,6 +148,12 @@ pub trait Writer: Container {
         false
     }
 
+    /// Returns whether its shards find each other by their numbered names alone, so that they may be
+    /// among other files.
+    fn numbers_parts(&self) -> bool {
+        false
+    }
+
     /// Returns whether tied tensors are stored once, with the other name recorded in the metadata.
     fn ties(&self) -> bool {
         false

@@ -37,5 +37,5 @@ pub use dtype::{DType, StoredType};
 pub use error::{Error, ErrorKind, Remedy, Result};
 pub use input::{
     EntryKind, FileAccess, Folder, FolderEntry, LocalFolder, MemoryFolder, Need, ReadAt,
-    ReadPattern, ReadRange, ReadSeek, Reading, Requests, read_ranges_merged,
+    ReadPattern, ReadRange, ReadSeek, Reading, Requests, Vouched, read_ranges_merged,
 };

@@ -46,6 +46,7 @@ impl Asked<'_> {
         remote.allow_http = self.take("allow_http")?.unwrap_or(false);
         remote.ca_file = self.path("ca_file")?;
         remote.timeout = self.time("timeout")?.unwrap_or(remote.timeout);
+        remote.min_speed = self.take("min_speed")?.unwrap_or(remote.min_speed);
         remote.retries = self.take("retries")?.unwrap_or(remote.retries);
         remote.max_wait = self.time("max_wait")?.unwrap_or(remote.max_wait);
         Ok(remote)

@@ -21,6 +21,9 @@ fn words(remedy: Remedy) -> Option<String> {
         Remedy::AllowHttp => "pass allow_http=True to open() to read it anyway",
         Remedy::StateCertificates => "pass ca_file=FILE to open() to trust more certificates",
         Remedy::AllowSilence => "pass timeout=SECONDS to open() for a longer read timeout",
+        Remedy::AllowSlowness => {
+            "pass min_speed=BYTES to open() to allow a slower server; 0 allows any"
+        }
         Remedy::AllowWait => "pass max_wait=SECONDS to open() to wait longer",
         Remedy::Resume => "repeat the call with resume=True to continue",
         Remedy::DiscardUnfinished => "pass force=True without resume to delete it and start over",

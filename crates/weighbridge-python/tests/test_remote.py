@@ -286,6 +286,8 @@ WRONG: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"retries": False}, TypeError),
     ({"retries": -1}, wb.UsageError),
     ({"retries": 1 << 32}, wb.UsageError),
+    ({"min_speed": 1.5}, TypeError),
+    ({"min_speed": -1}, wb.UsageError),
     ({"max_wait": "300"}, TypeError),
     ({"max_wait": -1}, wb.UsageError),
 ]
@@ -299,7 +301,7 @@ def test_wrong_options(arguments: dict[str, Any], kind: type[Exception]) -> None
 
 
 def test_numbers_of_numpy_are_options(web: Server) -> None:
-    options: Any = {"timeout": np.float32(7.5), "retries": np.int64(0), "max_wait": np.int64(9)}
+    options: Any = {"timeout": np.float32(7.5), "retries": np.int64(0), "min_speed": np.int64(9), "max_wait": np.int64(9)}
     assert len(wb.open(served(web, SAMPLES[0]), **options)) == 3
 
 

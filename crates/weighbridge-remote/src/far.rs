@@ -10,7 +10,7 @@ use crate::announced::Announced;
 use crate::kept::{Kept, Stretch};
 use crate::process::PerProcess;
 use crate::runtime::block_on;
-use crate::{Need, ReadAt, ReadRange, Requests, read_ranges_merged};
+use crate::{Need, ReadAt, ReadRange, Requests, Vouched, read_ranges_merged};
 
 /// What a small read fetches at least, if it fetches more: a request costs as much as this many bytes.
 pub(crate) const SMALL: usize = 64 << 10;
@@ -44,6 +44,17 @@ pub trait Elsewhere: Send + Sync + 'static {
         None
     }
 
+    /// Some bytes have come.
+    fn has_come(&self, _offset: u64, _bytes: &[u8]) {}
+
+    /// Some bytes have come before they were asked for, and are held until they are read.
+    fn has_come_ahead(&self, _offset: u64, _bytes: &Arc<Vec<u8>>) {}
+
+    /// What vouches for the bytes that have come.
+    fn vouch(&self) -> io::Result<Vouched> {
+        Ok(Vouched::Yes)
+    }
+
     /// Whether the file is still the one that was opened.
     fn is_unchanged(&self) -> io::Result<bool>;
 }
@@ -53,6 +64,8 @@ impl<T: Elsewhere> Fetch for T {
         Box::pin(async move {
             bytes.resize(usize::try_from(range.end - range.start).unwrap_or(0), 0);
             self.fill(range.start, &mut bytes).await?;
+            let bytes = Arc::new(bytes);
+            self.has_come_ahead(range.start, &bytes);
             Ok(bytes)
         })
     }
@@ -87,7 +100,7 @@ impl<T: Elsewhere> FarFile<T> {
         while !out.is_empty() {
             let mut count = self.of.kept()?.copy(offset, out);
             if count == 0 {
-                count = self.of.ahead().copy(self.id, offset, out);
+                count = self.of.ahead().copy(self.id, offset, out)?;
             }
             if count == 0 {
                 count = self.missing(offset, out.len())?;
@@ -117,7 +130,7 @@ impl<T: Elsewhere> FarFile<T> {
         let rest = self.of.len().map_or(0, |len| len.saturating_sub(offset));
         let len = usize::try_from(more.min(rest)).unwrap_or(0).max(out.len());
         let mut bytes = vec![0; len];
-        block_on(self.of.fill(offset, &mut bytes))??;
+        self.fill_now(offset, &mut bytes)?;
         out.copy_from_slice(&bytes[..out.len()]);
         self.of.kept()?.add(Stretch { start: offset, bytes: bytes.into() });
         Ok(())
@@ -129,7 +142,13 @@ impl<T: Elsewhere> FarFile<T> {
         let parallel = self.of.parallel().clamp(1, AHEAD_AT_ONCE);
         let max_len = usize::try_from(self.of.ahead().request_bytes()).unwrap_or(usize::MAX);
         let how = Requests { max_gap: MAX_GAP, max_len, parallel };
-        read_ranges_merged(ranges, how, |offset, out| block_on(self.of.fill(offset, out))?)
+        read_ranges_merged(ranges, how, |offset, out| self.fill_now(offset, out))
+    }
+
+    fn fill_now(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        block_on(self.of.fill(offset, out))??;
+        self.of.has_come(offset, out);
+        Ok(())
     }
 }
 
@@ -177,6 +196,11 @@ impl<T: Elsewhere> ReadAt for FarFile<T> {
 
     fn limit_ahead(&self, bytes: u64) {
         self.of.ahead().limit(bytes);
+    }
+
+    fn vouch(&self) -> io::Result<Vouched> {
+        drop(self.of.kept()?);
+        self.of.vouch()
     }
 
     fn is_unchanged(&self) -> io::Result<bool> {

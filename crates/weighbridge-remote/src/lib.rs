@@ -7,7 +7,7 @@
 // The ground, under its own names.
 use weighbridge_core::{
     EntryKind, ErrorKind, FileAccess, FolderEntry, LocalFolder, Need, ReadAt, ReadRange, Remedy,
-    Requests, error, input, output, read_ranges_merged, stop, text,
+    Requests, Vouched, error, input, output, read_ranges_merged, stop, text,
 };
 
 mod ahead;
@@ -15,12 +15,14 @@ mod announced;
 mod far;
 mod guess;
 mod kept;
+mod pace;
 mod process;
 mod rooted;
 mod runtime;
 mod settings;
 mod store;
 mod web;
+mod whole;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

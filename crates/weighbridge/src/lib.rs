@@ -99,7 +99,7 @@ pub use half::{bf16, f16};
 #[doc(inline)]
 pub use input::{
     EntryKind, FileAccess, Folder, FolderEntry, LocalFolder, MemoryFolder, Need, ReadAt,
-    ReadPattern, ReadRange, ReadSeek, Reading, Requests, read_ranges_merged,
+    ReadPattern, ReadRange, ReadSeek, Reading, Requests, Vouched, read_ranges_merged,
 };
 #[doc(inline)]
 /// ```

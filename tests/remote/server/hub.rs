@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use sha2::{Digest as _, Sha256};
+
 use super::{Reply, Request, Server};
 
 pub const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -199,8 +201,8 @@ fn stored(
     }
 }
 
-/// Something like a sum.
+/// The SHA-256 of a file, as the Hub states it.
 fn sum(bytes: &[u8]) -> String {
-    let folded = bytes.iter().fold(7u64, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte));
-    format!("{folded:064x}")
+    let sum = Sha256::digest(bytes);
+    sum.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

@@ -99,6 +99,10 @@ pub enum Fault {
     Stall(usize),
     /// More bytes than were asked for, with a length that fits.
     Longer,
+    /// The last byte of the body is another one.
+    Wrong,
+    /// One byte of the body at a time, with a pause after each.
+    Drip(Duration),
 }
 
 type Handler = Box<dyn Fn(&Request) -> Reply + Send + Sync>;
@@ -194,6 +198,11 @@ impl Server {
         self.shared.faults.lock().unwrap().push((path.to_owned(), fault, times));
     }
 
+    /// Ends all faults.
+    pub fn forgive(&self) {
+        self.shared.faults.lock().unwrap().clear();
+    }
+
     /// How long each answer takes to begin.
     pub fn delay(&self, delay: Duration) {
         *self.shared.delay.lock().unwrap() = delay;
@@ -266,6 +275,7 @@ fn answer(stream: &mut dyn Stream, shared: &Shared, request: &Request) -> Option
             reply = reply.with("Content-Range", *text);
         }
         Some(Fault::Longer) => reply.body.extend([7; 100]),
+        Some(Fault::Wrong) => reply.body.iter_mut().last().into_iter().for_each(|byte| *byte ^= 1),
         _ => {}
     }
     let mut head = format!("HTTP/1.1 {} Status\r\n", reply.status);
@@ -278,6 +288,13 @@ fn answer(stream: &mut dyn Stream, shared: &Shared, request: &Request) -> Option
         Some(Fault::Cut(most) | Fault::Stall(most)) => most.min(reply.body.len()),
         _ => reply.body.len(),
     };
+    if let Some(Fault::Drip(pause)) = fault {
+        for byte in &reply.body {
+            stream.write_all(&[*byte]).and_then(|()| stream.flush()).ok()?;
+            std::thread::sleep(pause);
+        }
+        return Some(());
+    }
     send(stream, &reply.body[..most], shared)?;
     match fault {
         Some(Fault::Cut(_)) => None,

@@ -111,6 +111,10 @@ impl Writer for Gguf {
         true
     }
 
+    fn numbers_parts(&self) -> bool {
+        true
+    }
+
     fn stem(&self, folder: &str) -> String {
         folder.to_owned()
     }

@@ -67,6 +67,8 @@ pub enum Remedy {
     StateCertificates,
     /// Raise the read timeout, with `Remote::timeout`.
     AllowSilence,
+    /// Allow a slower server, with `Remote::min_speed`.
+    AllowSlowness,
     /// Raise the longest wait that a server may ask for, with `Remote::max_wait`.
     AllowWait,
 }

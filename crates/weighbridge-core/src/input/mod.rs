@@ -25,7 +25,7 @@ pub use folder::{EntryKind, Folder, FolderEntry};
 pub use local_folder::LocalFolder;
 pub use memory_folder::MemoryFolder;
 pub use ranges::{Requests, read_ranges_merged};
-pub use read_at::{Need, ReadAt, ReadPattern, ReadRange, Reading};
+pub use read_at::{Need, ReadAt, ReadPattern, ReadRange, Reading, Vouched};
 pub use reader::ReadSeek;
 
 use std::borrow::Cow;
@@ -116,6 +116,12 @@ impl Input {
                 Err(error_of(error, "cannot check whether the file changed").in_file(self.name()))
             }
         }
+    }
+
+    /// What vouches for the bytes that were read. An error if they are not those of the file.
+    pub fn vouch(&self) -> Result<Vouched> {
+        let vouched = self.waiting(|| self.0.source.vouch());
+        vouched.map_err(|e| error_of(e, "cannot check").in_file(self.name()))
     }
 
     /// Says that everything will be read, mostly front to back: the system may read ahead.

@@ -52,6 +52,11 @@ pub trait ReadAt: Send + Sync {
         Ok(true)
     }
 
+    /// Returns what vouches for the bytes that were read so far. An error if they are wrong.
+    fn vouch(&self) -> io::Result<Vouched> {
+        Ok(Vouched::Yes)
+    }
+
     /// Returns the length, reading everything if necessary.
     fn find_len(&self) -> io::Result<u64> {
         self.len().ok_or_else(|| io::ErrorKind::Unsupported.into())
@@ -62,6 +67,17 @@ pub trait ReadAt: Send + Sync {
     fn received(&self) -> Option<u64> {
         None
     }
+}
+
+/// Whether something vouches for bytes that came from elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vouched {
+    /// A checksum of the whole file, or nothing is in doubt.
+    Yes,
+    /// The origin states a checksum of the whole file, but other bytes or another order were read.
+    NotWhole,
+    /// The origin states no checksum, and no strong version either.
+    Unstated,
 }
 
 /// One buffer of [`ReadAt::read_ranges`].

@@ -30,6 +30,8 @@ pub struct LocalFolder {
     leftover: Leftover,
     replace: bool,
     made_by: &'static str,
+    /// Whether its files get their names beside the target, and the directory goes.
+    are_parts: bool,
     partial: OnceLock<PartialFolder>,
     /// What was written, for the marker.
     files: Mutex<Files>,
@@ -41,7 +43,16 @@ impl LocalFolder {
     #[must_use]
     pub fn new(target: &Path, leftover: Leftover, replace: bool) -> Self {
         let (partial, files) = (OnceLock::new(), Mutex::default());
-        Self { target: target.to_owned(), leftover, replace, made_by: "", partial, files }
+        let (target, made_by, are_parts) = (target.to_owned(), "", false);
+        Self { target, leftover, replace, made_by, are_parts, partial, files }
+    }
+
+    /// Creates a destination for the parts of the file at this path. They gather in a directory
+    /// beside it, and all get their own names next to it when all are complete. With `replace`, old
+    /// parts of these names are replaced then.
+    #[must_use]
+    pub fn of_parts(target: &Path, leftover: Leftover, replace: bool) -> Self {
+        Self { are_parts: true, ..Self::new(target, leftover, replace) }
     }
 
     /// Sets the command recorded in the marker file.
@@ -123,6 +134,10 @@ impl Destination for LocalFolder {
     fn finish(&self) -> Result<()> {
         let mut files = lock(&self.files);
         let partial = self.partial()?;
+        if self.are_parts {
+            let names: Vec<&str> = files.keys().map(String::as_str).collect();
+            return partial.finish_parts(self.replace, &names);
+        }
         for (name, file) in files.iter_mut() {
             file.checksum = partial.finished.checksum(name);
         }

@@ -12,6 +12,7 @@ mod marker;
 mod memory;
 mod partial_file;
 mod partial_folder;
+mod parts;
 mod stamp;
 mod stream;
 
@@ -26,6 +27,7 @@ pub use local_folder::{Leftover, LocalFolder};
 pub use marker::{MARKER, made_by, refuse_foreign};
 pub use memory::Memory;
 pub use partial_file::{PartialFile, discard_unfinished, refuse_existing};
+pub use parts::refuse_taken;
 pub use stream::Stream;
 
 /// The order in which a destination accepts the bytes of a file.
@@ -154,6 +156,9 @@ pub trait OutputFile: Send + Sync {
     /// Completes the file.
     fn finish(self: Box<Self>) -> Result<()>;
 }
+
+/// The ending of the name that a replaced file or directory has until the new one is in its place.
+const REPLACED: &str = ".weigh-old";
 
 /// `path` with more at the end of its name.
 fn beside(path: &Path, suffix: &str) -> PathBuf {

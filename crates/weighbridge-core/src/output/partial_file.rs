@@ -159,7 +159,7 @@ fn create_partial(target: &Path, note: &dyn Fn(&Path) -> Result<()>) -> Result<(
 }
 
 /// An error if the name is that of a pipe, a device or a socket: none is ever replaced.
-fn refuse_special(target: &Path) -> Result<()> {
+pub(super) fn refuse_special(target: &Path) -> Result<()> {
     if target.symlink_metadata().is_ok_and(|about| sys::special_file(&about).is_some()) {
         Err(Error::usage("is not a regular file and is never replaced")
             .in_file(target)

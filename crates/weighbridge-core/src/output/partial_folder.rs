@@ -21,14 +21,11 @@ use super::lock::Lock;
 use super::marker::{self, Files, Marker, listed};
 use super::partial_file::{PARTIAL, refuse_existing};
 use super::stamp::{self, PartialState, STAMP};
-use super::{FoundFile, beside, refuse_foreign};
+use super::{FoundFile, REPLACED, beside, parts, refuse_foreign};
 use crate::error::{Error, Remedy, Result};
 use crate::stop::lock;
 use crate::sys::sync_folder_of;
 use crate::text::escaped;
-
-/// The ending of the name that a replaced directory has until the new one is in its place.
-const REPLACED: &str = ".weigh-old";
 
 /// A directory under construction.
 pub(super) struct PartialFolder {
@@ -151,6 +148,13 @@ impl PartialFolder {
         })?;
         sync_folder_of(&self.target);
         self.remove_replaced(&old)
+    }
+
+    /// Gives each of its files a name of its own beside the directory, which goes.
+    pub fn finish_parts(&self, replace: bool, names: &[&str]) -> Result<()> {
+        parts::publish(&self.partial, names, replace)?;
+        sync_folder_of(&self.target);
+        stamp::remove(&self.partial, &self.finished.begun()).map(drop)
     }
 
     /// Removes the directory that was replaced, and those that earlier runs left behind.

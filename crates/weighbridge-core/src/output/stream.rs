@@ -1,14 +1,15 @@
 //! Sequential output: a pipe, a socket, a `Vec<u8>`.
 
 use std::fs::File;
-use std::io::{ErrorKind, IsTerminal as _, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use super::{Destination, OutputFile, WriteOrder};
 use crate::error::{Error, Result};
-use crate::stop::lock;
-use crate::sys;
+use crate::stop::{self, lock};
+use crate::sys::{self, SpecialFile};
 
 /// A destination that writes one file sequentially.
 pub struct Stream<W> {
@@ -29,7 +30,7 @@ impl<W: Write + Send> Stream<W> {
         Self { name: None, end: Mutex::new(End { writer, len: 0 }) }
     }
 
-    fn failed(&self, error: std::io::Error) -> Error {
+    fn failed(&self, error: io::Error) -> Error {
         let is_closed = error.kind() == ErrorKind::BrokenPipe;
         let error = Error::io(error, "cannot write to the stream");
         let error = if is_closed {
@@ -47,10 +48,11 @@ impl<W: Write + Send> Stream<W> {
 }
 
 impl Stream<File> {
-    /// Opens an existing pipe or device. Opening a pipe waits for a reader.
+    /// Opens an existing pipe or device. Opening a pipe waits for a reader, or until the work of
+    /// this thread is stopped.
     pub fn to_special_file(path: &Path) -> Result<Self> {
         let failed = |e| Error::io(e, "cannot open").in_file(path);
-        let file = File::options().write(true).open(path).map_err(failed)?;
+        let file = open_special(path).map_err(failed)?.ok_or_else(stop::stopped)?;
         let refused = |problem| Err(Error::usage(problem).in_file(path));
         // What was a pipe when the work was planned may be something else now.
         if sys::special_file(&file.metadata().map_err(failed)?).is_none() {
@@ -62,6 +64,24 @@ impl Stream<File> {
             Ok(Self::new(file).named(path))
         }
     }
+}
+
+/// How often a pipe is tried that nobody reads from.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Opens what can be written front to back; `None` if the work was stopped while a pipe had no
+/// reader. (A signal does not end a wait in `open` itself: the system restarts it.)
+fn open_special(path: &Path) -> io::Result<Option<File>> {
+    if sys::special_file(&path.metadata()?) != Some(SpecialFile::Pipe) {
+        return File::options().write(true).open(path).map(Some);
+    }
+    while !stop::is_stopped() {
+        if let Some(pipe) = sys::open_pipe(path)? {
+            return Ok(Some(pipe));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(None)
 }
 
 impl<W: Write + Send> Destination for Stream<W> {

@@ -22,9 +22,9 @@ use windows as system;
 
 pub use system::{
     advise_file, advise_map, change_time, file_number, give_memory_back, is_same_file,
-    is_too_many_files, map_will_need, open_file_limit, open_locked, open_without_waiting,
-    peak_memory, read_file_at, remove_locked, special_file, standard_output, start_writing,
-    write_file_at,
+    is_too_many_files, map_will_need, open_file_limit, open_locked, open_pipe,
+    open_without_waiting, peak_memory, read_file_at, remove_locked, special_file, standard_output,
+    start_writing, write_file_at,
 };
 
 use std::fs::File;

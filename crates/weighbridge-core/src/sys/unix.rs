@@ -20,6 +20,29 @@ pub fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)
 }
 
+/// Opens a named pipe for writing; `None` while nobody reads from it. Writes wait, as they usually do.
+pub fn open_pipe(path: &Path) -> io::Result<Option<File>> {
+    match File::options().write(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+        Err(error) => Err(error),
+        Ok(pipe) => wait_when_full(&pipe).map(|()| Some(pipe)),
+    }
+}
+
+/// Lets writes to a file wait until there is room.
+fn wait_when_full(file: &File) -> io::Result<()> {
+    // SAFETY: the descriptor is open for the duration of the call, which changes no memory.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    if flags == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: as above; only a flag of the open file is changed.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags & !libc::O_NONBLOCK) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// Fills `out` from a place of a file, without moving the file's position.
 pub fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(out, offset)

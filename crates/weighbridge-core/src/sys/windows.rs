@@ -19,6 +19,11 @@ pub fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
+/// Opens a file for writing; named pipes have paths of their own.
+pub fn open_pipe(path: &Path) -> io::Result<Option<File>> {
+    File::options().write(true).open(path).map(Some)
+}
+
 /// Fills `out` from a place of a file, without moving the file's position.
 pub fn read_file_at(file: &File, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !out.is_empty() {

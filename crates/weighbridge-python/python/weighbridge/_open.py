@@ -63,6 +63,7 @@ def open(
     allow_http: bool = False,
     ca_file: StrPath | None = None,
     timeout: float | None = None,
+    min_speed: int | None = None,
     retries: int | None = None,
     max_wait: float | None = None,
 ) -> Model:
@@ -92,8 +93,9 @@ def open(
       and change that traffic.
     - `ca_file`: PEM file of certificates to trust in addition to the system's.
     - `timeout`: read timeout in seconds (30).
+    - `min_speed`: lowest speed of a server in bytes per second; 0 for any (1024).
     - `retries`: retries for transient failures (5).
-    - `max_wait`: longest wait in seconds when a server asks for one (300).
+    - `max_wait`: longest wait for a server in seconds (300).
     """
     wishes = _wishes(locals())
     opened = _opened(source, name, wishes)
@@ -111,6 +113,7 @@ def open_all(
     allow_http: bool = False,
     ca_file: StrPath | None = None,
     timeout: float | None = None,
+    min_speed: int | None = None,
     retries: int | None = None,
     max_wait: float | None = None,
 ) -> list[Model]:
@@ -128,16 +131,13 @@ def _wishes(given: dict[str, Any]) -> dict[str, Any]:
     for argument in ("mmap", "strict_pickle", "allow_http"):
         if not isinstance(given[argument], bool):
             raise TypeError(f"{argument} must be True or False, not {given[argument]!r}")
-    root, ca_file, retries = given["root"], given["ca_file"], given["retries"]
+    root, ca_file = given["root"], given["ca_file"]
     if not (root is None or isinstance(root, str)):
         raise TypeError(f"root must be a string, not {root!r}")
     if not (ca_file is None or isinstance(ca_file, (str, os.PathLike))):
         raise TypeError(f"ca_file must be a path, not {ca_file!r}")
-    if retries is not None:
-        if isinstance(retries, bool) or not hasattr(retries, "__index__"):
-            raise TypeError(f"retries must be an integer, not {retries!r}")
-        if not 0 <= retries < 1 << 32:
-            raise UsageError(f"retries must be between 0 and {(1 << 32) - 1}, not {retries}")
+    for argument, bits in (("retries", 32), ("min_speed", 64)):
+        _check_integer(given[argument], argument, (1 << bits) - 1)
     plain = {
         "scheme": pairs(given["scheme"], "scheme"),
         "limits": _checked(given["limits"]),
@@ -147,6 +147,15 @@ def _wishes(given: dict[str, Any]) -> dict[str, Any]:
     }
     others = ("source", "path", "name")
     return {key: value for key, value in (given | plain).items() if key not in others}
+
+
+def _check_integer(number: Any, argument: str, most: int) -> None:
+    if number is None:
+        return
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
+        raise TypeError(f"{argument} must be an integer, not {number!r}")
+    if not 0 <= number <= most:
+        raise UsageError(f"{argument} must be between 0 and {most}, not {number}")
 
 
 def _seconds(time: float | None, argument: str) -> float | None:

@@ -47,7 +47,10 @@ const APART: u64 = 8;
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 
 /// Bytes of a file that are on their way.
-pub(crate) type Fetching = Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
+pub(crate) type Fetching = Pin<Box<dyn Future<Output = io::Result<Arc<Vec<u8>>>> + Send>>;
+
+/// The bytes of a block, and where they begin.
+type Found = (Arc<Vec<u8>>, u64);
 
 /// A file of which stretches can be fetched.
 pub(crate) trait Fetch: Send + Sync {
@@ -111,9 +114,15 @@ impl Ahead {
     }
 
     /// Copies what was announced of the bytes from `offset` on, up to the end of a block, and waits for
-    /// it if it is under way; how many bytes those are. None if the file has to fetch them itself.
-    pub(super) fn copy(self: &Arc<Self>, id: u64, offset: u64, out: &mut [u8]) -> usize {
-        let Some((bytes, start)) = self.block_at(id, offset) else { return 0 };
+    /// it if it is under way; how many bytes those are. None if the file has to fetch them itself. An
+    /// error if they could not be fetched: that took all tries.
+    pub(super) fn copy(
+        self: &Arc<Self>,
+        id: u64,
+        offset: u64,
+        out: &mut [u8],
+    ) -> io::Result<usize> {
+        let Some((bytes, start)) = self.block_at(id, offset)? else { return Ok(0) };
         let found = bytes.get(place(offset - start)..).unwrap_or_default();
         let count = found.len().min(out.len());
         out[..count].copy_from_slice(&found[..count]);
@@ -123,7 +132,7 @@ impl Ahead {
         state.was_read(id, offset..offset + count as u64, self.request_bytes());
         self.begin_some(&mut state);
         self.changed.notify_all();
-        count
+        Ok(count)
     }
 
     /// The nearest place behind `offset` from which on something of a file was announced.
@@ -136,24 +145,28 @@ impl Ahead {
         let state = lock(&self.state);
         let is_here = state.block(id, range.start).is_some();
         is_here
+            || state.has_failed(id, range)
             || state.turn_of(id, range.start).is_some()
             || state.next(id, range.start).is_some_and(|next| next < range.end)
     }
 
     /// The block that holds a byte, once it is here, and where it begins; `None` if there is none, or
     /// it could not be had.
-    fn block_at(self: &Arc<Self>, id: u64, at: u64) -> Option<(Arc<Vec<u8>>, u64)> {
+    fn block_at(self: &Arc<Self>, id: u64, at: u64) -> io::Result<Option<Found>> {
         let mut state = self.begin_now(lock(&self.state), id, at);
         loop {
-            let block = state.block(id, at)?;
+            if let Some(failed) = state.take_failure(id, at) {
+                return Err(failed);
+            }
+            let Some(block) = state.block(id, at) else { return Ok(None) };
             if let Some(bytes) = &block.bytes {
-                return Some((bytes.clone(), block.of.range.start));
+                return Ok(Some((bytes.clone(), block.of.range.start)));
             }
             let is_under_way =
                 |state: &State| state.block(id, at).is_some_and(|block| !block.is_here());
             state = wait_while(&self.changed, state, is_under_way);
             if stop::is_stopped() {
-                return None;
+                return Ok(None);
             }
         }
     }
@@ -234,20 +247,25 @@ impl Ahead {
         let (ahead, fetching) = (self.clone(), file.fetch(range, memory));
         runtime.spawn(async move {
             let fetched = fetching.await;
-            ahead.has_arrived(id, start, turn, fetched.ok());
+            ahead.has_arrived(id, start, turn, fetched);
         });
     }
 
-    fn has_arrived(self: &Arc<Self>, id: u64, start: u64, turn: u64, bytes: Option<Vec<u8>>) {
+    fn has_arrived(
+        self: &Arc<Self>,
+        id: u64,
+        start: u64,
+        turn: u64,
+        fetched: io::Result<Arc<Vec<u8>>>,
+    ) {
         let mut state = lock(&self.state);
         state.under_way -= 1;
         let block = state.blocks.get_mut(&(id, start));
         if let Some(block) = block.filter(|block| block.turn == turn && !block.is_here()) {
-            let is_whole = |bytes: &Vec<u8>| bytes.len() as u64 == block.of.len();
-            match bytes.filter(is_whole) {
-                Some(bytes) => block.bytes = Some(Arc::new(bytes)),
-                // Whoever reads it fetches it again, and hears what is wrong.
-                None => state.drop_block(id, start),
+            match fetched {
+                Ok(bytes) if bytes.len() as u64 == block.of.len() => block.bytes = Some(bytes),
+                Ok(_) => state.drop_block(id, start),
+                Err(failed) => state.fail_block(id, start, failed),
             }
         }
         self.begin_some(&mut state);

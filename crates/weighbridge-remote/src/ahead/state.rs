@@ -1,12 +1,15 @@
 //! What was announced, what is under way, and what is here.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::block::{Announced, Block};
-use super::{APART, Fetch};
+use super::{APART, Fetch, PATIENCE};
 use crate::input::{Need, Reading};
+use crate::{Error, ErrorKind};
 
 /// Blocks of a weight that is read twice stay for the second time, if the weight has no more than
 /// this many.
@@ -17,6 +20,13 @@ const NOW: u64 = 0;
 
 /// Turns of what is read in its order are higher than those of what is read at once.
 const BEHIND: u64 = 1 << 40;
+
+/// A block that could not be fetched.
+struct Failure {
+    end: u64,
+    when: Instant,
+    why: io::Error,
+}
 
 #[derive(Default)]
 pub(super) struct State {
@@ -29,6 +39,9 @@ pub(super) struct State {
     before: u64,
     /// What is under way or here, by the number of the file and their start.
     pub(super) blocks: BTreeMap<(u64, u64), Block>,
+    /// Blocks that could not be fetched, by the number of the file and their start: the first who
+    /// reads one hears why.
+    failed: BTreeMap<(u64, u64), Failure>,
     pub(super) held: u64,
     pub(super) under_way: usize,
     /// The group that is being read, of those that are held as a whole.
@@ -53,6 +66,9 @@ impl State {
     /// Announces a stretch in pieces of at most `most` bytes. What of it was announced already keeps
     /// its turn, and is read again if it is for another group.
     pub(super) fn announce(&mut self, file: &Arc<dyn Fetch>, id: u64, need: &Need, most: u64) {
+        // It is fetched anew.
+        let stays = |start: u64, end: u64| need.range.end <= start || end <= need.range.start;
+        self.failed.retain(|(of, start), failure| *of != id || stays(*start, failure.end));
         let mut start = match need.group {
             NOW => need.range.start,
             _ => self.lengthen_last(id, need, most),
@@ -237,6 +253,32 @@ impl State {
         gone.into_iter().for_each(|(id, start)| self.drop_block(id, start));
     }
 
+    /// Drops a block that could not be fetched. Who reads it hears why; if the work was stopped, another
+    /// may fetch it.
+    pub(super) fn fail_block(&mut self, id: u64, start: u64, why: io::Error) {
+        let own = why.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+        let is_stopped = own.is_some_and(|own| own.kind() == ErrorKind::Cancelled);
+        let end = self.blocks.get(&(id, start)).map(|block| block.of.range.end);
+        self.drop_block(id, start);
+        if let Some(end) = end.filter(|_| !is_stopped && self.turn_of(id, start).is_none()) {
+            self.failed.insert((id, start), Failure { end, when: Instant::now(), why });
+        }
+    }
+
+    /// Why a byte could not be fetched just now. It may be fetched again after that.
+    pub(super) fn take_failure(&mut self, id: u64, at: u64) -> Option<io::Error> {
+        let (key, failure) = self.failed.range((id, 0)..=(id, at)).next_back()?;
+        let (key, is_here) = (*key, at < failure.end);
+        let failure = if is_here { self.failed.remove(&key) } else { None }?;
+        (failure.when.elapsed() < PATIENCE).then_some(failure.why)
+    }
+
+    /// Whether some of a range could not be fetched.
+    pub(super) fn has_failed(&self, id: u64, range: &Range<u64>) -> bool {
+        let before = self.failed.range((id, 0)..(id, range.end)).next_back();
+        before.is_some_and(|(_, failure)| range.start < failure.end)
+    }
+
     /// Drops a block; what is to be read once more waits for its turn.
     pub(super) fn drop_block(&mut self, id: u64, start: u64) {
         let Some(Block { mut of, bytes, .. }) = self.blocks.remove(&(id, start)) else { return };
@@ -269,6 +311,7 @@ impl State {
         let blocks = starts.iter().filter_map(|at| self.blocks.remove(at));
         let freed: u64 = blocks.map(|block| block.of.len()).sum();
         self.held -= freed.min(self.held);
+        self.failed.retain(|(of, _), _| *of != id);
         self.retired.iter_mut().for_each(|queue| queue.retain(|one| one.0 != id));
     }
 

@@ -27,7 +27,7 @@ impl Fetch for File {
             if range.start == 5 * BLOCK {
                 Err(io::ErrorKind::BrokenPipe.into())
             } else {
-                Ok(range.map(byte).collect())
+                Ok(Arc::new(range.map(byte).collect()))
             }
         })
     }
@@ -55,8 +55,8 @@ fn read(ahead: &Arc<Ahead>, at: u64, len: usize) -> Option<Vec<u8>> {
     let (mut out, mut done) = (vec![0; len], 0);
     while done < len {
         match ahead.copy(1, at + done as u64, &mut out[done..]) {
-            0 => return None,
-            count => done += count,
+            Ok(0) | Err(_) => return None,
+            Ok(count) => done += count,
         }
     }
     Some(out)
@@ -118,6 +118,8 @@ fn a_failure_is_left_to_whoever_reads_and_files_are_forgotten() {
     let (_, file) = slow();
     let ahead = Ahead::new(8 * BLOCK, 2);
     ahead.will_need(&file, 1, &once(5 * BLOCK..7 * BLOCK));
+    // The first who reads it hears why; the next one may fetch it again.
+    assert!(ahead.copy(1, 5 * BLOCK, &mut [0; 10]).is_err());
     assert!(read(&ahead, 5 * BLOCK, 10).is_none());
     assert!(read(&ahead, 6 * BLOCK, 10).is_some());
     assert_eq!(ahead.next(1, 0), Some(6 * BLOCK));

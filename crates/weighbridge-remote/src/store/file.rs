@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::Result;
+use crate::{Result, Vouched};
 use futures_util::StreamExt as _;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore as _};
@@ -13,6 +13,7 @@ use crate::ahead::Ahead;
 use crate::far::{Elsewhere, FarFile};
 use crate::guess;
 use crate::kept::{Kept, Stretch};
+use crate::pace::Pace;
 use crate::process::PerProcess;
 use crate::runtime::block_on;
 use crate::stop::lock;
@@ -97,7 +98,7 @@ impl Elsewhere for Object {
             if !self.is_same(&answer.meta) {
                 return Ok(false);
             }
-            fill(answer, out).await?;
+            fill(answer, out, Pace::of(&self.bucket.settings)).await?;
             Ok(true)
         };
         match filled.await {
@@ -116,6 +117,11 @@ impl Elsewhere for Object {
 
     fn kept_already(&self) -> Option<MutexGuard<'_, Kept>> {
         self.kept().ok()
+    }
+
+    fn vouch(&self) -> io::Result<Vouched> {
+        let is_strong = self.meta.e_tag.as_ref().is_some_and(|tag| !tag.starts_with("W/"));
+        Ok(if is_strong { Vouched::Yes } else { Vouched::Unstated })
     }
 
     fn is_unchanged(&self) -> io::Result<bool> {
@@ -152,7 +158,7 @@ async fn first_answer(
     }
     let (meta, range) = (answer.meta.clone(), answer.range.clone());
     let mut bytes = vec![0; usize::try_from(range.end - range.start).unwrap_or(0)];
-    fill(answer, &mut bytes).await?;
+    fill(answer, &mut bytes, Pace::of(&bucket.settings)).await?;
     if range.end > meta.size {
         return Err(cut_short(bytes.len(), range.end - range.start));
     }
@@ -160,7 +166,7 @@ async fn first_answer(
 }
 
 /// Takes an answer of exactly this many bytes.
-async fn fill(answer: GetResult, out: &mut [u8]) -> object_store::Result<()> {
+async fn fill(answer: GetResult, out: &mut [u8], mut pace: Pace) -> object_store::Result<()> {
     let len = out.len() as u64;
     if answer.range.end - answer.range.start != len {
         return Err(cut_short(
@@ -171,6 +177,7 @@ async fn fill(answer: GetResult, out: &mut [u8]) -> object_store::Result<()> {
     let (mut stream, mut filled) = (answer.into_stream(), 0);
     while let Some(piece) = stream.next().await {
         let piece = piece?;
+        pace.add(piece.len()).map_err(other)?;
         let Some(place) = out.get_mut(filled..filled + piece.len()) else {
             let why = format!("the server sent more than the {len} requested bytes");
             return Err(other(why));

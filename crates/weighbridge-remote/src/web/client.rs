@@ -3,8 +3,10 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::{Error, Result};
+use bytes::Bytes;
 use reqwest::header::{
     ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, IF_MATCH, LOCATION, RANGE,
 };
@@ -12,6 +14,7 @@ use reqwest::{Certificate, Response, StatusCode, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::ahead::{AHEAD_AT_ONCE, Ahead};
+use crate::pace::Pace;
 use crate::process::PerProcess;
 use crate::settings::Remote;
 use crate::stop::lock;
@@ -24,6 +27,9 @@ const MOST_REDIRECTS: usize = 10;
 
 /// The text of a redirect that is read, so that its connection can be used again.
 const SMALL_TEXT: u64 = 16 << 10;
+
+/// How long that text may take: another connection costs less.
+const DRAIN: Duration = Duration::from_millis(500);
 
 /// Makes requests. Clones share the connections.
 #[derive(Clone)]
@@ -80,17 +86,28 @@ pub(crate) struct Answer {
     pub(crate) url: Url,
     /// What the first server said when it redirected.
     pub(crate) redirect: Option<HeaderMap>,
+    pace: Pace,
     _slot: OwnedSemaphorePermit,
 }
 
 impl Answer {
+    /// The next bytes of the body; `None` at its end.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Fault> {
+        let chunk = self.response.chunk().await?;
+        let len = chunk.as_ref().map_or(0, Bytes::len);
+        if len > 0 {
+            self.pace.add(len).map_err(Fault::too_slow)?;
+        }
+        Ok(chunk)
+    }
+
     /// All bytes of the body; `None` if there are more than `most`.
     pub(crate) async fn body(&mut self, most: u64) -> Result<Option<Vec<u8>>, Fault> {
         if self.response.content_length().is_some_and(|len| len > most) {
             return Ok(None);
         }
         let mut bytes = Vec::new();
-        while let Some(chunk) = self.response.chunk().await? {
+        while let Some(chunk) = self.chunk().await? {
             if (bytes.len() + chunk.len()) as u64 > most {
                 return Ok(None);
             }
@@ -150,11 +167,14 @@ impl Client {
         for _ in 0..=MOST_REDIRECTS {
             let response = self.hop(&url, ask).await?;
             if !is_redirect(response.status()) {
-                return Ok(Answer { response, url, redirect, _slot: slot });
+                let pace = Pace::of(self.settings());
+                return Ok(Answer { response, url, redirect, pace, _slot: slot });
             }
             let next = target(&url, response.headers())?;
             let resolved = &self.connections()?.resolved;
-            let (from, to) = (resolved.place(&url).await, resolved.place(&next).await);
+            let places = async { (resolved.place(&url).await, resolved.place(&next).await) };
+            let places = tokio::time::timeout(self.settings().timeout, places).await;
+            let (from, to) = places.map_err(|_| Fault::unresolved())?;
             let so_far = outermost.unwrap_or(from).max(from);
             check_redirect(&url, (&next, to), so_far, ask.trusted, self.settings())?;
             outermost = Some(so_far.max(to));
@@ -243,9 +263,9 @@ pub(crate) fn target(from: &Url, headers: &HeaderMap) -> Result<Url, Fault> {
     })
 }
 
-/// Reads a short text away: a connection with something unread is closed.
+/// Reads a short text away, if it is there: a connection with something unread is closed.
 async fn drain(response: Response) {
     if response.content_length().is_some_and(|len| len <= SMALL_TEXT) {
-        let _ = response.bytes().await;
+        let _ = tokio::time::timeout(DRAIN, response.bytes()).await;
     }
 }

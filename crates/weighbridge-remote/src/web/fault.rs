@@ -66,6 +66,24 @@ impl Fault {
             .hint("the data read may mix old and new bytes; run it again")
     }
 
+    /// The bytes of a whole file are not those that the Hub lists.
+    pub(crate) fn wrong_sum() -> Self {
+        let message = "the downloaded bytes do not have the SHA-256 that the Hub states";
+        Self::new(Class::Changed, io::ErrorKind::InvalidData, message)
+            .hint("a server or a proxy sent wrong bytes; run it again, or download the file")
+    }
+
+    /// Bytes come, but hardly any.
+    pub(crate) fn too_slow(message: String) -> Self {
+        Self::passing(io::ErrorKind::TimedOut, message).remedy(Remedy::AllowSlowness)
+    }
+
+    /// Nobody says where a server is.
+    pub(crate) fn unresolved() -> Self {
+        Self::passing(io::ErrorKind::TimedOut, "the lookup of a host name timed out")
+            .remedy(Remedy::AllowSilence)
+    }
+
     /// What is not done, or not with this server.
     pub(crate) fn unsupported(message: impl Into<String>) -> Self {
         Self::new(Class::Unsupported, io::ErrorKind::Unsupported, message)

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use reqwest::{Response, StatusCode, Url};
+use reqwest::{StatusCode, Url};
 
 use crate::kept::Stretch;
 use crate::process::PerProcess;
@@ -73,6 +73,16 @@ impl Fetcher {
         self.known().pin.version().map(str::to_owned)
     }
 
+    /// Whether every request states a version that the server compares itself.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.known().pin.condition().is_some()
+    }
+
+    /// The error for bytes that do not have the sum of the file.
+    pub(crate) fn wrong_sum(&self) -> Fault {
+        Fault::wrong_sum().at(&self.site.name)
+    }
+
     pub(crate) fn was_changed(&self) -> bool {
         self.known().changed
     }
@@ -88,7 +98,7 @@ impl Fetcher {
     }
 
     async fn try_first(&self, range: &Range<u64>) -> Result<Stretch, Fault> {
-        let answer = self.ask(range).await?;
+        let mut answer = self.ask(range).await?;
         let status = answer.response.status();
         if status == StatusCode::RANGE_NOT_SATISFIABLE {
             return match length_alone(answer.response.headers()) {
@@ -103,7 +113,7 @@ impl Fetcher {
         let len = usize::try_from(found.range.end - found.range.start);
         let mut bytes = vec![0; len.map_err(|_| too_much())?];
         let mut got = 0;
-        match receive(answer.response, &mut bytes, &mut got).await {
+        match receive(&mut answer, &mut bytes, &mut got).await {
             Ok(()) => {}
             // The rest is asked for as any other bytes.
             Err(fault) if fault.again != Again::Never && got > 0 => {
@@ -130,6 +140,9 @@ impl Fetcher {
             let mut got = 0;
             let tried = self.try_fill(offset + done as u64, rest, &mut got).await;
             done += got;
+            if got > 0 {
+                tries.go_on();
+            }
             if let Err(fault) = tried {
                 tries.pause(fault).await.map_err(|fault| self.named(fault))?;
             }
@@ -139,14 +152,14 @@ impl Fetcher {
 
     async fn try_fill(&self, offset: u64, out: &mut [u8], got: &mut usize) -> Result<(), Fault> {
         let range = offset..offset.saturating_add(out.len() as u64);
-        let answer = self.ask(&range).await?;
+        let mut answer = self.ask(&range).await?;
         match answer.response.status() {
             StatusCode::OK => return Err(no_parts()),
             StatusCode::RANGE_NOT_SATISFIABLE => return Err(Fault::changed()),
             _ => {}
         }
         self.checked(&answer, &range)?;
-        receive(answer.response, out, got).await
+        receive(&mut answer, out, got).await
     }
 
     /// Asks where the file was found last, else from the beginning.
@@ -231,8 +244,8 @@ impl Fetcher {
 }
 
 /// Takes a body: as many bytes as there is room for, no more and no less.
-async fn receive(mut response: Response, out: &mut [u8], got: &mut usize) -> Result<(), Fault> {
-    while let Some(chunk) = response.chunk().await? {
+async fn receive(answer: &mut Answer, out: &mut [u8], got: &mut usize) -> Result<(), Fault> {
+    while let Some(chunk) = answer.chunk().await? {
         let Some(room) = out.get_mut(*got..*got + chunk.len()) else { return Err(too_much()) };
         room.copy_from_slice(&chunk);
         *got += chunk.len();

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::OnceCell;
 
+use crate::Vouched;
 use crate::ahead::Ahead;
 use crate::far::{Elsewhere, FarFile, SMALL};
 use crate::guess;
@@ -15,6 +16,7 @@ use crate::runtime;
 use crate::stop::lock;
 use crate::web::fault::Fault;
 use crate::web::fetch::Fetcher;
+use crate::whole::{Found, Sum, Whole};
 
 /// A file on a server. Its first bytes are fetched with its length; the others when they are read.
 pub(crate) type WebFile = FarFile<Opened>;
@@ -24,6 +26,9 @@ pub(crate) struct Opened {
     /// The name, which tells how its header may go on.
     name: String,
     first: Range<u64>,
+    /// The sum of the whole file, where the Hub states it.
+    sum: Option<Sum>,
+    whole: PerProcess<Option<Whole>>,
     /// Filled by the first request.
     kept: PerProcess<FirstBytes>,
 }
@@ -33,22 +38,28 @@ type FirstBytes = OnceCell<Result<Mutex<Kept>, Fault>>;
 impl WebFile {
     /// A file whose first bytes are fetched now: its length is not known otherwise.
     pub(crate) fn open(fetcher: Fetcher, name: &str, first: Range<u64>) -> io::Result<Self> {
-        let file = Self::unread(fetcher, name, first);
+        let file = Self::unread(fetcher, name, first, None);
         drop(file.of.kept()?);
         Ok(file)
     }
 
     /// A file of known length: its first bytes are fetched in the background, so that many files
     /// can be opened one after the other. What fails is told to the first who reads.
-    pub(crate) fn start(fetcher: Fetcher, name: &str, first: Range<u64>) -> io::Result<Self> {
-        let file = Self::unread(fetcher, name, first);
+    pub(crate) fn start(
+        fetcher: Fetcher,
+        name: &str,
+        first: Range<u64>,
+        sum: Option<Sum>,
+    ) -> io::Result<Self> {
+        let file = Self::unread(fetcher, name, first, sum);
         let opened = file.of.clone();
         runtime::runtime()?.spawn(async move { drop(opened.first().await) });
         Ok(file)
     }
 
-    fn unread(fetcher: Fetcher, name: &str, first: Range<u64>) -> Self {
-        Self::new(Opened { fetcher, name: name.to_owned(), first, kept: PerProcess::new() })
+    fn unread(fetcher: Fetcher, name: &str, first: Range<u64>, sum: Option<Sum>) -> Self {
+        let (whole, kept) = (PerProcess::new(), PerProcess::new());
+        Self::new(Opened { fetcher, name: name.to_owned(), first, sum, whole, kept })
     }
 
     /// What tells this version of the file from another, if the server says that.
@@ -61,9 +72,31 @@ impl Opened {
     async fn first(&self) -> Result<&Mutex<Kept>, Fault> {
         let fetch = || async {
             let first = self.fetcher.first(self.first.clone()).await;
-            first.map(|stretch| Mutex::new(Kept::new(stretch)))
+            first.map(|stretch| {
+                self.has_come(stretch.start, &stretch.bytes);
+                Mutex::new(Kept::new(stretch))
+            })
         };
         self.kept.get(OnceCell::new).get_or_init(fetch).await.as_ref().map_err(Clone::clone)
+    }
+
+    /// The sum of what has come, where the Hub states one.
+    fn whole(&self) -> Option<&Whole> {
+        self.whole.get(|| self.sum.map(Whole::new)).as_ref()
+    }
+
+    /// What the sum of the file says; the few bytes that may pad its end are fetched for that.
+    fn found(&self, whole: &Whole, len: u64) -> io::Result<Found> {
+        let found = whole.found(len);
+        if let Found::UpTo(at) = found
+            && len - at <= SMALL as u64
+        {
+            let mut rest = vec![0; usize::try_from(len - at).unwrap_or(0)];
+            runtime::block_on(self.fill(at, &mut rest))??;
+            self.has_come(at, &rest);
+            return Ok(whole.found(len));
+        }
+        Ok(found)
     }
 }
 
@@ -100,6 +133,30 @@ impl Elsewhere for Opened {
     /// What follows a small read is fetched too: more small reads will come.
     fn more(&self, read: Option<u64>) -> Option<u64> {
         Some(read.map_or(SMALL as u64, |read| guess::more(&self.name, read)))
+    }
+
+    fn has_come(&self, offset: u64, bytes: &[u8]) {
+        if let Some(whole) = self.whole() {
+            whole.add_copy(offset, bytes);
+        }
+    }
+
+    fn has_come_ahead(&self, offset: u64, bytes: &Arc<Vec<u8>>) {
+        if let Some(whole) = self.whole() {
+            whole.add(offset, bytes);
+        }
+    }
+
+    fn vouch(&self) -> io::Result<Vouched> {
+        let Some((whole, len)) = self.whole().zip(self.len()) else {
+            let is_pinned = self.fetcher.is_pinned();
+            return Ok(if is_pinned { Vouched::Yes } else { Vouched::Unstated });
+        };
+        match self.found(whole, len)? {
+            Found::Right => Ok(Vouched::Yes),
+            Found::Wrong => Err(self.fetcher.wrong_sum().into()),
+            Found::UpTo(_) | Found::Unknown => Ok(Vouched::NotWhole),
+        }
     }
 
     fn is_unchanged(&self) -> io::Result<bool> {

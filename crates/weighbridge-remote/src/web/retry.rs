@@ -1,10 +1,11 @@
 //! How often, and after what time, a request is made again.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
+use crate::Remedy;
 use crate::settings::Remote;
 use crate::web::fault::{Again, Fault};
 
@@ -15,20 +16,34 @@ const LONGEST: Duration = Duration::from_secs(8);
 pub(crate) struct Tries<'a> {
     settings: &'a Remote,
     failed: u32,
+    /// Since when nothing has come.
+    since: Instant,
 }
 
 impl<'a> Tries<'a> {
     pub(crate) fn new(settings: &'a Remote) -> Self {
-        Self { settings, failed: 0 }
+        Self { settings, failed: 0, since: Instant::now() }
+    }
+
+    /// Something has come.
+    pub(crate) fn go_on(&mut self) {
+        self.since = Instant::now();
     }
 
     /// Waits until the request may be made again; the fault itself if it may not.
     pub(crate) async fn pause(&mut self, fault: Fault) -> Result<(), Fault> {
         // Another address is no second try of the same request; it is followed once in a row.
         let Remote { retries, max_wait, .. } = *self.settings;
+        let is_asked = matches!(fault.again, Again::After(_));
         let wait = match fault.again {
             Again::Now => return Ok(()),
-            Again::Soon if self.failed < retries => backoff(self.failed),
+            Again::Soon if self.failed < retries => {
+                let wait = backoff(self.failed);
+                if self.since.elapsed() + wait > max_wait {
+                    return Err(fault.after(self.failed).remedy(Remedy::AllowWait));
+                }
+                wait
+            }
             Again::After(asked) if self.failed < retries && asked <= max_wait => asked,
             Again::After(asked) if self.failed < retries => {
                 return Err(fault.asks_to_wait(asked, max_wait));
@@ -37,6 +52,10 @@ impl<'a> Tries<'a> {
         };
         self.failed += 1;
         tokio::time::sleep(wait).await;
+        // The server has answered, and a wait that it asks for is no silence.
+        if is_asked {
+            self.go_on();
+        }
         Ok(())
     }
 }

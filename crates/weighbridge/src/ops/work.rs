@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::pipeline::{MemoryBudget, OnTile, Pool, Tiled};
+use crate::stop;
 
 /// How far the work is, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +118,14 @@ impl Work {
             if let Some(progress) = &self.progress {
                 progress(Progress { done: done.min(total), total });
             }
+        }
+    }
+
+    /// Does something that ends soon after the work is cancelled, if it waits.
+    pub(super) fn waiting<R>(&self, work: impl FnOnce() -> R) -> R {
+        match &self.cancel {
+            Some(flag) => stop::with_flag(flag, work),
+            None => work(),
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
+use super::vouched::unvouched;
 use super::{Action, AtPlace, Checksums, InTurn, Job, Plan, PlannedFile, Pool, run, steps_of};
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::input::{EntryKind, FileState, Folder, error_of};
@@ -74,6 +75,8 @@ pub struct Written {
     pub overflowed: u64,
     /// What there was of each planned file, those of all plans after each other.
     pub found: Vec<FoundFile>,
+    /// What is to be said about the sources.
+    pub notes: Vec<String>,
 }
 
 impl Writing<'_> {
@@ -116,6 +119,9 @@ impl Writing<'_> {
             }
         }
         self.parts.iter().try_for_each(|(model, _)| model.refuse_changed())?;
+        let notes = unvouched(self.parts.iter().map(|(model, _)| *model));
+        // What is complete was made from the same bytes: it is not kept for another run.
+        let notes = notes.inspect_err(|_| to.discard())?;
         let is_finished = to.is_read_when_finished();
         if is_finished {
             to.finish()?;
@@ -125,7 +131,7 @@ impl Writing<'_> {
             true => to.finish()?,
             false => to.discard(),
         }
-        Ok(Written { overflowed, found })
+        Ok(Written { overflowed, found, notes })
     }
 
     /// The files of all plans.
@@ -330,6 +336,7 @@ fn copy(to: &dyn Destination, name: &str, folder: &dyn Folder, path: &Path) -> R
         source.read_at(start, &mut buffer).map_err(failed)?;
         file.write_at(start, &buffer)?;
     }
+    source.vouch().map_err(failed)?;
     file.finish()
 }
 

@@ -29,6 +29,7 @@ mod store_address;
 mod target;
 mod ties;
 mod tiling;
+mod vouched;
 mod worker;
 
 pub use announce::{

@@ -101,7 +101,12 @@ impl Target {
     pub(crate) fn path_of(&self, name: &str) -> String {
         match &self.place {
             Place::Stream => "-".to_owned(),
-            Place::File(path) | Place::Special(path) => path.to_string_lossy().into_owned(),
+            Place::Special(path) => path.to_string_lossy().into_owned(),
+            // A part is beside the file that it is a part of.
+            Place::File(path) if path.file_name().is_none_or(|own| own == name) => {
+                path.to_string_lossy().into_owned()
+            }
+            Place::File(path) => path.with_file_name(name).to_string_lossy().into_owned(),
             Place::Folder(path) if self.is_elsewhere => format!("{}/{name}", path.display()),
             Place::Folder(path) => path.join(name).to_string_lossy().into_owned(),
         }
@@ -117,9 +122,14 @@ impl Target {
         self.is_streamed() || (self.is_elsewhere && self.writer.states_sums())
     }
 
-    /// What the files of a directory are called: as those of the model, if it is a directory of
-    /// the same format.
+    /// What the parts of a file are called: as it is. What the files of a directory are called: as
+    /// those of the model, if it is a directory of the same format.
     pub(crate) fn stem(&self, model: &Model) -> String {
+        if let Place::File(path) = &self.place
+            && let Some(own) = stem_of(path)
+        {
+            return own;
+        }
         let is_folder = matches!(model.folder().kind(model.path()), Ok(EntryKind::Folder));
         let same = is_folder && model.format() == self.writer.format();
         let first = model.sources().first().filter(|_| same);

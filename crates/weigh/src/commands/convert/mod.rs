@@ -223,7 +223,7 @@ fn write(
     }
     match &done.verified {
         Some(verified) => super::verify::write(out, &page, verified),
-        None => match next(args, verb) {
+        None => match next(args, verb, done) {
             Some(command) => writeln!(out, "\n  {LABEL}next:{LABEL:#} {command}"),
             None => Ok(()),
         },
@@ -231,9 +231,12 @@ fn write(
 }
 
 /// The command that verifies the output.
-fn next(args: &Convert, verb: Verb<'_>) -> Option<String> {
-    let (is_kept, has_name) = (args.output.is_file() || args.output.is_dir(), args.model.exists());
+fn next(args: &Convert, verb: Verb<'_>, done: &ConvertReport) -> Option<String> {
+    // A file that was split is opened by one of its parts.
+    let part = done.files.first().filter(|_| done.files.len() > 1 && !args.output.is_dir());
+    let output = part.map_or(args.output.as_path(), |part| Path::new(&part.path));
+    let (is_kept, has_name) = (output.is_file() || output.is_dir(), args.model.exists());
     let is_dequantized = matches!(verb, Verb::Dequantize { .. });
     let can_be = is_kept && has_name && !args.dry_run && !is_stream(args);
-    can_be.then(|| super::next::verify(&args.output, &args.model, is_dequantized))?
+    can_be.then(|| super::next::verify(output, &args.model, is_dequantized))?
 }

@@ -21,6 +21,7 @@ use crate::web::fault::Fault;
 use crate::web::fetch::{Fetcher, Site, WHOLE};
 use crate::web::file::WebFile;
 use crate::web::folder::plain;
+use crate::whole::sum_of;
 
 /// What the Hub keeps in the repository itself is no longer than this, and may be sent whole.
 const WHOLE_TEXT: u64 = 16 << 20;
@@ -123,7 +124,8 @@ impl HubFolder {
         let pin = entry.sum.as_deref().map_or_else(Pin::default, Pin::of_sum);
         let fetcher = Fetcher::new(self.client.clone(), site, Some(len), pin);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let file = WebFile::start(fetcher, &name, tree.first_bytes(path, len))?;
+        let sum = entry.sum.as_deref().and_then(sum_of);
+        let file = WebFile::start(fetcher, &name, tree.first_bytes(path, len), sum)?;
         Ok(Arc::new(file))
     }
 

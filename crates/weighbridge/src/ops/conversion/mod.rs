@@ -38,6 +38,7 @@ mod report;
 mod repository;
 mod run;
 mod side_files;
+mod split;
 mod translate;
 mod values;
 mod verify;
@@ -300,6 +301,9 @@ impl Conversion {
         report.made = extra.iter().map(|file| file.name.to_string_lossy().into_owned()).collect();
         let (options, target) = (options.clone(), target_of(sources[0].0));
         let mut conversion = Self { options, values, target, parts, extra, report, start };
+        if matches!(output, Output::Target) {
+            split::check(&conversion, sources[0].0)?;
+        }
         modelfile::plan(&mut conversion)?;
         conversion.report_cost();
         side_files::add(&mut conversion, models, names)?;
@@ -377,7 +381,13 @@ impl Conversion {
                 let output = standard_output().map_err(failed)?;
                 self.run_into(&Stream::new(output).named("standard output"))
             }
-            Place::Special(path) => self.run_into(&Stream::to_special_file(&path)?),
+            Place::Special(path) => {
+                let stream = self.options.work.waiting(|| Stream::to_special_file(&path))?;
+                self.run_into(&stream)
+            }
+            Place::File(path) if split::is_split(&self.target, &self.parts[0].plan) => {
+                self.run_into(&LocalFolder::of_parts(&path, leftover, force))
+            }
             Place::File(path) => self.run_into(&LocalFile::new(&path, force)),
             Place::Folder(path) => {
                 let made_by = self.values.made_by();

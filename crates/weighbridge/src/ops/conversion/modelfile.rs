@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::translate::{modelfile, read};
-use super::{Conversion, Part};
+use super::{Conversion, Part, split};
 use crate::error::{Error, Result};
 use crate::input::{FileAccess, LocalFolder};
 use crate::output::{PartialFile, refuse_existing};
@@ -27,6 +27,9 @@ pub(super) fn plan(conversion: &mut Conversion) -> Result<()> {
         }
         Place::File(_) if target.is_elsewhere => {
             refused("a Modelfile can only be written next to a local file")
+        }
+        Place::File(_) if parts.iter().any(|part| split::is_split(target, &part.plan)) => {
+            refused("a Modelfile names one file, and the output is split")
         }
         Place::File(path) => {
             let own = parts.first().and_then(|part| part.plan.files.first());

@@ -2,17 +2,14 @@
 
 use super::assign::Assignment;
 use super::elsewhere;
-use super::options::MAX_SHARD_SIZE;
 use super::translate::Translated;
 use super::values::Values;
-use super::{Task, expansion};
+use super::{Task, expansion, split};
 use crate::containers::writing::Holds;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::ops::refusals::{Obstacle, refusal};
-use crate::pipeline::{
-    self, HowEncoded, Job, Place, Plan, PlanOptions, Spread, set_entry, set_last,
-};
+use crate::pipeline::{self, HowEncoded, Job, Plan, PlanOptions, set_entry, set_last};
 use crate::schemes::SCHEMES;
 
 /// A plan, and what it leaves out.
@@ -40,10 +37,7 @@ pub(super) fn plan(
         is_as_stored: matches!(values, Values::AsStored),
         encoding: how.map_or(HowEncoded::CONVERT, |how| how.encoding),
         rename: &|name| options.renamed(name),
-        spread: match target.place {
-            Place::Folder(_) => Spread::Shards(options.max_shard_size.unwrap_or(MAX_SHARD_SIZE)),
-            _ => Spread::OneFile,
-        },
+        spread: split::spread(target, options),
         stem: target.stem(model),
         streamed: task.streamed,
         workers: options.work.workers(),

@@ -46,6 +46,7 @@ pub(super) fn run(
     report.overflowed = Some(written.overflowed);
     report.count_own_work(files, &written.found);
     report.notes.extend(destination.notes());
+    report.notes.extend(written.notes);
     report.verified = verified.into_inner();
     report.seconds = Some(seconds);
     conversion.report_cost();
