@@ -57,6 +57,7 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
             "`--config DIR` names the base repository, whose config.json supplies the rest"
         }
         Remedy::AllowNonFinite => "`--allow-nonfinite` stores them as the reference does",
+        Remedy::KeepWeight => "`--keep RE` stores such a weight unquantized",
         Remedy::AllowRequantize => {
             "quantize the original model, or accept the loss with `--allow-requantize`"
         }

@@ -27,6 +27,9 @@ pub const NOT_CARRIED: &str = "setting-not-carried";
 /// The kind of a setting with which the output does not load.
 pub const WILL_NOT_LOAD: &str = "will-not-load";
 
+/// The kind of an output that loads with other numbers.
+pub const LOADS_WRONG: &str = "loads-wrong";
+
 impl Warning {
     /// A warning of a kind.
     pub fn new(

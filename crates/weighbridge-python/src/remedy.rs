@@ -47,6 +47,7 @@ fn words(remedy: Remedy) -> Option<String> {
         Remedy::KeepNames => "pass names='keep' to copy names, values and metadata unchanged",
         Remedy::StateBase => "pass config=DIR, the original repository with its config.json",
         Remedy::AllowNonFinite => "pass allow_nonfinite=True to store what the reference stores",
+        Remedy::KeepWeight => "pass keep=[RE] to store such a weight unquantized",
         Remedy::AllowRequantize => {
             "start from the original model, or pass allow_requantize=True to accept the loss"
         }

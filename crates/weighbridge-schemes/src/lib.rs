@@ -15,7 +15,7 @@
 // The core crate's modules, under their own names.
 use weighbridge_core::{
     blocks, bounds, catalog, change, compare, config, dtype, error, near, number, shape, simd,
-    source, text, view,
+    source, text, view, warning,
 };
 
 // Its macros are used by the modules after it.

@@ -187,3 +187,46 @@ fn a_negative_importance_is_refused_by_name() {
         assert!(error.contains(name) && error.contains("column 1 is"), "{error}");
     }
 }
+
+/// What a quantizer stores of values that are not finite: how many numbers are lost, or the error.
+fn stored(name: &str, values: &[f32]) -> Result<u64, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let model = repository(folder.path(), values);
+    let out = folder.path().join(if is_for_a_file(name) { "out.gguf" } else { "out" });
+    let how = QuantizeOptions::new(name).pure(is_for_a_file(name)).allow_non_finite(true);
+    let report = ops::quantize(&model, &ConvertOptions::new(&out).names(Names::Keep), &how);
+    let count = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(count, 1 + usize::from(report.is_ok()), "{name}");
+    let lost = |report: ops::ConvertReport| report.quantized.unwrap().cost.unwrap().nonfinite;
+    report.map(lost).map_err(|error| error.to_string())
+}
+
+/// A block, a group or a row is lost, as in the type's own library.
+#[test]
+fn values_that_are_not_finite_are_stored_if_that_is_wanted() {
+    for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        assert_eq!(stored("bnb-nf4", &[bad]), Ok(64), "{bad}");
+        assert_eq!(stored("bnb-fp4", &[bad]), Ok(64), "{bad}");
+        assert_eq!(stored("bnb-int8", &[bad]), Ok(COLUMNS as u64), "{bad}");
+        // MLX takes the extremes of a group without NaN, which gets the code 0.
+        let lost = if bad.is_nan() { 1 } else { 64 };
+        assert_eq!(stored("mlx-4bit", &[bad]), Ok(lost), "{bad}");
+        assert_eq!(stored("NVFP4", &[bad]), Ok(1), "{bad}");
+    }
+}
+
+/// Where the library's result says nothing about the values, it is not written, and the weight named.
+#[test]
+fn values_that_would_be_lost_without_a_trace_are_refused_even_then() {
+    for name in ["bnb-nf4-nested", "bnb-fp4-nested", "mlx-mxfp4", "mlx-mxfp8", "mlx-nvfp4"] {
+        for bad in [f32::NAN, f32::INFINITY] {
+            let error = stored(name, &[0.0, bad]).unwrap_err();
+            let library = if name.starts_with("bnb") { "bitsandbytes" } else { "MLX would store" };
+            for part in [NAME, "[3, 8]", library] {
+                assert!(error.contains(part), "{name}: no {part} in: {error}");
+            }
+        }
+    }
+    let error = stored("bnb-nf4-nested", &[3e38; 8 * 64]).unwrap_err();
+    assert!(error.contains("3e38 at [3, 7]") && error.contains("not JSON"), "{error}");
+}

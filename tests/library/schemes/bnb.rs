@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::Value as Json;
 
-use weighbridge::internals::schemes::{
-    Chosen, EncodedTensor, QuantizeWishes, SCHEMES, TypeAssignment,
-};
+use weighbridge::internals::schemes::{Chosen, QuantizeWishes, SCHEMES, TypeAssignment};
 use weighbridge::{DType, Model};
 
 use super::quantizing::{
-    Tensor, chosen, compare, compare_config, compare_cost, compare_decoded, file_of, nothing,
-    quantized, samples, stored_tensors,
+    Tensor, chosen, compare, compare_config, compare_cost, compare_decoded, file_of, made_up,
+    nothing, numbers_of, quantized, samples, stored_tensors,
 };
 
 /// Each model, what was made of it, and which of its layers stayed.
@@ -76,50 +74,27 @@ fn models_are_those_that_transformers_saves() {
     }
 }
 
-/// A model of one matrix, with a config.
-fn made_up(values: &[f32], columns: usize) -> Model {
-    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    let header = json!({"model.proj.weight": {
-        "dtype": "F32", "shape": [values.len() / columns, columns], "data_offsets": [0, bytes.len()]
-    }})
-    .to_string();
-    let mut file = (header.len() as u64).to_le_bytes().to_vec();
-    file.extend(header.as_bytes());
-    file.extend(bytes);
-    Model::open_bytes(file, "model.safetensors").unwrap()
-}
-
-/// What an encoder says about four rows of 32 numbers.
-fn encode(kind: &str, values: &[f32]) -> Result<(), String> {
-    let chosen = choose(&made_up(values, 32), kind, &nothing);
-    let [TypeAssignment::Encode(encoder)] = &chosen.fates[..] else { panic!("one weight") };
-    let tensors = encoder.outputs("w.weight", &[4, 32]).unwrap();
-    let room = |tensor: &EncodedTensor| vec![0; tensor.bytes.try_into().unwrap()];
-    let mut buffers: Vec<Vec<u8>> = tensors.iter().map(room).collect();
-    let mut out: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| &mut buffer[..]).collect();
-    let done = encoder.begin(&[4, 32]).encode(0..128, values, &mut out);
-    done.map_err(|error| error.to_string())
-}
-
+/// What bitsandbytes makes of NaN and infinity (`oracles/bnb_non_finite.py`), and what we do.
 #[test]
-fn what_is_not_finite_is_refused() {
-    let with = |bad: f32| {
-        let mut values = vec![0.5; 128];
-        values[100] = bad;
-        values
-    };
-    for (kind, words) in
-        [("nf4", "64 values from element 64 on"), ("int8", "row 3 has a value that is not finite")]
-    {
-        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            let error = encode(kind, &with(bad)).unwrap_err();
-            assert!(error.contains(words), "{error}");
-        }
+fn what_is_not_finite_is_stored_as_the_library_stores_it() {
+    let goldens = std::fs::read(samples("encoded-bnb").join("non-finite.json")).unwrap();
+    let goldens: Vec<Json> = serde_json::from_slice(&goldens).unwrap();
+    for golden in &goldens {
+        let kind = golden["kind"].as_str().unwrap();
+        let numbers = |key: &str| numbers_of(&golden[key]);
+        let model = made_up(&numbers("values"), 64);
+        let chosen = choose(&model, kind, &nothing);
+        let ours = quantized(&model, &chosen);
+        let codes = ours["model.proj.weight"].2.clone();
+        let end = if kind == "int8" { "SCB" } else { "weight.absmax" };
+        let scales = ours[&format!("model.proj.{end}")].2.as_chunks().0.to_vec();
+        let theirs: Vec<u8> = serde_json::from_value(golden["codes"].clone()).unwrap();
+        assert_eq!(codes, theirs, "{kind} {}", golden["bad"]);
+        let pairs = scales.into_iter().map(f32::from_le_bytes).zip(numbers("scales"));
+        let is_same = |(a, b): (f32, f32)| a == b || a.is_nan() && b.is_nan();
+        assert!(pairs.into_iter().all(is_same), "{kind} {}", golden["bad"]);
     }
-    // A million is a number, but not in half precision. That is found when the row is decoded, for
-    // all types in one place.
-    assert!(encode("fp4", &with(-1e6)).is_ok());
-    assert!(encode("int8", &with(-1e6)).is_ok());
+    assert_eq!(goldens.len(), 9);
 }
 
 fn cases() -> Vec<PathBuf> {

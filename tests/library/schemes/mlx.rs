@@ -1,13 +1,13 @@
 //! Whole models against what mlx-lm makes of them (`oracles/mlx_encoded.py`).
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use weighbridge::Model;
-use weighbridge::internals::schemes::{QuantizeWishes, SCHEMES, TypeAssignment};
+use weighbridge::internals::schemes::{Chosen, QuantizeWishes, SCHEMES, TypeAssignment};
 
 use super::quantizing::{
-    chosen, compare, compare_config, compare_cost, compare_decoded, grouped, nothing, quantized,
-    samples, stored_tensors,
+    chosen, compare, compare_config, compare_cost, compare_decoded, grouped, made_up, nothing,
+    numbers_of, quantized, samples, stored_tensors,
 };
 
 /// Each model, what was made of it, and which of its weights stayed.
@@ -123,4 +123,31 @@ fn a_scale_that_is_no_number_is_an_error_but_a_code_may_be_one() {
     let model = mxfp8(codes, 255);
     let error = model.weight("a.weight").unwrap().decode_into(&mut out).unwrap_err();
     assert!(error.to_string().contains("row 0, group 0"), "{error}");
+}
+
+/// What MLX makes of NaN and infinity (`oracles/mlx_non_finite.py`), and what we do.
+#[test]
+fn what_is_not_finite_is_stored_as_mlx_stores_it() {
+    let goldens = std::fs::read(samples("encoded-mlx").join("non-finite.json")).unwrap();
+    let goldens: Vec<Json> = serde_json::from_slice(&goldens).unwrap();
+    let source = Model::open(samples("encoded-mlx").join("f32/source")).unwrap();
+    for golden in &goldens {
+        let (bits, bad) = (&golden["bits"], &golden["bad"]);
+        let quantizer = SCHEMES.quantizer(&format!("mlx-{bits}bit")).unwrap();
+        let model = made_up(&numbers_of(&golden["values"]), 64);
+        let others = chosen(&source, quantizer, &QuantizeWishes::default(), &nothing).unwrap();
+        let is_encoded = |fate: &TypeAssignment| matches!(fate, TypeAssignment::Encode(_));
+        let fates = others.fates.into_iter().find(is_encoded).into_iter().collect();
+        let ours = quantized(&model, &Chosen { fates, ..Chosen::default() });
+        let theirs: Vec<u8> = serde_json::from_value(golden["codes"].clone()).unwrap();
+        assert_eq!(ours["model.proj.weight"].2, theirs, "{bits} bits, {bad}");
+        for end in ["scales", "biases"] {
+            let bytes = ours[&format!("model.proj.{end}")].2.as_chunks().0.to_vec();
+            let numbers = bytes.into_iter().map(f32::from_le_bytes);
+            let mut pairs = numbers.zip(numbers_of(&golden[end]));
+            let is_same = |(a, b): (f32, f32)| a == b || a.is_nan() && b.is_nan();
+            assert!(pairs.all(is_same), "{bits} bits, {bad}: {end}");
+        }
+    }
+    assert_eq!(goldens.len(), 18);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use weighbridge::catalog::{Shape, TensorInfo};
 use weighbridge::internals::schemes::{
     Candidate, Chosen, Configs, Decoded, EncodedTensor, Encoder, Largest, QuantizeWishes,
@@ -116,10 +116,10 @@ pub fn compare_cost(model: &Model, fates: &[TypeAssignment], golden: &Model) {
         let room = |tensor: &EncodedTensor| vec![0; tensor.bytes.try_into().unwrap()];
         let mut buffers: Vec<Vec<u8>> = tensors.iter().map(room).collect();
         let mut out: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| &mut buffer[..]).collect();
-        own.encode(all, &values, &mut out).unwrap();
+        own.encode(all.clone(), &values, &mut out).unwrap();
         let encoded: Vec<&[u8]> = buffers.iter().map(|buffer| &buffer[..]).collect();
         let mut ours = Decoded { numbers: vec![f32::NAN; values.len()], levels: Vec::new() };
-        assert!(own.decode(&encoded, &mut ours).unwrap());
+        assert!(own.decode(all, &encoded, &mut ours).unwrap());
         let Decoded { numbers, levels } = ours;
         assert!(numbers == decoded(&golden.weight(weight.name()).unwrap()), "{}", weight.name());
         let counted: usize = levels.iter().map(|same| same.elements).sum();
@@ -237,4 +237,27 @@ pub fn grouped(group_size: Option<u64>) -> QuantizeWishes {
     let mut wishes = QuantizeWishes::default();
     wishes.group_size = group_size;
     wishes
+}
+
+/// A model of one matrix, with a config.
+pub fn made_up(values: &[f32], columns: usize) -> Model {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let header = json!({"model.proj.weight": {
+        "dtype": "F32", "shape": [values.len() / columns, columns], "data_offsets": [0, bytes.len()]
+    }})
+    .to_string();
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    file.extend(bytes);
+    Model::open_bytes(file, "model.safetensors").unwrap()
+}
+
+/// Numbers as JSON can have them: what is not finite is text.
+pub fn numbers_of(values: &Json) -> Vec<f32> {
+    let number = |value: &Json| match value.as_f64() {
+        #[allow(clippy::cast_possible_truncation)] // They were single precision.
+        Some(number) => number as f32,
+        None => value.as_str().unwrap().parse().unwrap(),
+    };
+    values.as_array().unwrap().iter().map(number).collect()
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use weighbridge::Model;
-use weighbridge::internals::schemes::{Encoder, SCHEMES};
+use weighbridge::internals::schemes::{Decoded, Encoder, SCHEMES, TypeAssignment};
 
+use super::quantizing::compare_cost;
 use super::run::{decoded, encoded, stored};
 
 /// The largest number that a block holds.
@@ -71,4 +72,29 @@ fn every_matrix_of_a_stack_has_its_own_scale() {
     let expected = [most(&values[..512]) / LARGEST, most(&values[512..1024]) / LARGEST, 1.0];
     assert_eq!(scales, expected);
     assert!(decibels(&[3, 4, 128], &values, &encoder) > 18.0);
+}
+
+/// What the encoder decodes, in any tile, is what a reader of the file sees.
+#[test]
+fn the_error_is_measured_with_the_scale_of_each_matrix() {
+    let mut values = normal(3 * 4 * 128, 0.002);
+    values[512..1024].iter_mut().for_each(|value| *value *= 1e6);
+    let encoder = SCHEMES.encoder("NVFP4+scale").unwrap();
+    let (shape, model) = ([3, 4, 128], model(&[3, 4, 128], &values));
+    let file = encoded(&model, &encoder, "gguf");
+    let golden = Model::open_bytes(file, "out.gguf").unwrap();
+    compare_cost(&model, &[TypeAssignment::Encode(encoder.clone())], &golden);
+    let (own, all) = (encoder.begin(&shape), decoded(&golden.weight("w.weight").unwrap()));
+    own.see(0..1536, &values);
+    let (tile, mut blocks, mut levels) = (384..1152, vec![0; 768 / 64 * 36], 0);
+    own.encode(384..1152, &values[tile.clone()], &mut [&mut blocks, &mut []]).unwrap();
+    let mut found = Decoded { numbers: vec![0.0; 768], levels: Vec::new() };
+    assert!(own.decode(384..1152, &[&blocks, &[]], &mut found).unwrap());
+    assert_eq!(found.numbers, all[tile.clone()]);
+    for same in found.levels {
+        let numbers = &found.numbers[levels..levels + same.elements];
+        assert!(numbers.iter().all(|number| (same.lowest..=same.highest).contains(number)));
+        levels += same.elements;
+    }
+    assert_eq!(levels, 768);
 }

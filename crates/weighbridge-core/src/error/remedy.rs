@@ -53,6 +53,8 @@ pub enum Remedy {
     OpenAsStream,
     /// Allow NaN and infinite values, encoded as the reference does.
     AllowNonFinite,
+    /// Do not quantize the weight.
+    KeepWeight,
     /// Allow requantizing weights that are already quantized, at a loss of quality.
     AllowRequantize,
     /// Provide an importance matrix.

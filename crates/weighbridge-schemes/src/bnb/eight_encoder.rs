@@ -2,7 +2,8 @@
 //!
 //! The arithmetic is that of bitsandbytes 0.50.2. Numbers are rounded to half precision first.
 //! `SCB` is the largest magnitude of a row, and a code is the number times `(1 / SCB) * 127` in
-//! single precision, rounded to the nearest, ties to even. A row of zeros has codes of zero.
+//! single precision, rounded to the nearest, ties to even. A row of zeros has codes of zero, and so
+//! has a row with NaN or infinity, whose `SCB` is that.
 
 use std::ops::Range;
 
@@ -59,28 +60,20 @@ struct EightBitsOfWeight {
 }
 
 impl WeightEncoder for EightBitsOfWeight {
-    fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         // The last tensor's only number is zero, for rows.
         let [codes, scales, ..] = out else { return Err(Error::usage("expected output tensors")) };
         let too_large = |_| Error::limit("a row is too large for this machine's address space");
         let columns = usize::try_from(self.columns).map_err(too_large)?;
         let mut halves = vec![f16::ZERO; columns];
         let rows = values.chunks_exact(columns).zip(codes.chunks_exact_mut(columns));
-        for (row, ((values, codes), scale)) in (0..).zip(rows.zip(scales.chunks_exact_mut(4))) {
-            let largest = encode_row(simd::level(), values, &mut halves, codes);
-            // Finite values that overflow in half precision are found when the row is decoded.
-            if !largest.is_finite() && !largest_magnitude(values).is_finite() {
-                let row = elements.start / self.columns + row;
-                return Err(Error::unsupported(format!(
-                    "row {row} has a value that is not finite, which would ruin the whole row"
-                )));
-            }
-            write(scale, &[largest]);
+        for ((values, codes), scale) in rows.zip(scales.chunks_exact_mut(4)) {
+            write(scale, &[encode_row(simd::level(), values, &mut halves, codes)]);
         }
         Ok(())
     }
 
-    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
+    fn decode(&self, _: Range<u64>, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, scales, ..] = encoded else { return Ok(false) };
         let columns = usize::try_from(self.columns).unwrap_or(usize::MAX);
         let rows = decoded.numbers.chunks_mut(columns).zip(codes.chunks(columns));
@@ -106,7 +99,8 @@ kernel! {
         let factor = if largest == 0.0 { 0.0 } else { 1.0 / largest * 127.0 };
         for (half, code) in halves.iter().zip(codes) {
             let value = half_to_f32(half.to_bits());
-            #[allow(clippy::cast_possible_truncation)] // Between -127 and 127.
+            // Between -127 and 127. NaN becomes zero, as in a row with infinity.
+            #[allow(clippy::cast_possible_truncation)]
             let rounded = (value * factor).round_ties_even() as i32 as i8;
             *code = rounded.cast_unsigned();
         }

@@ -87,6 +87,13 @@ impl Encoder for FourBits {
         Ok(tensors)
     }
 
+    fn refuses_non_finite(&self) -> Option<&'static str> {
+        self.is_nested.then_some(
+            "bitsandbytes subtracts the mean of all scales, so it would store every value of the \
+             weight as NaN, and a quant_state that is not JSON",
+        )
+    }
+
     fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
         let elements = element_count(shape).unwrap_or(0);
         Box::new(FourBitsOfWeight {
@@ -136,11 +143,10 @@ impl WeightEncoder for FourBitsOfWeight {
         places.zip(own).for_each(|(place, scale)| *place = scale);
     }
 
-    fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         let mut absmax = vec![0.0; values.len().div_ceil(BLOCK)];
         let [codes, beside @ ..] = out else { return Err(Error::usage("expected output tensors")) };
         (self.of.kind.encode)(simd::level(), values, codes, &mut absmax);
-        check_finite(&absmax, &elements)?;
         // Tensors that are written once have no room in later tiles.
         match beside {
             [scales, map, state] => {
@@ -160,7 +166,7 @@ impl WeightEncoder for FourBitsOfWeight {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
+    fn decode(&self, _: Range<u64>, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let (codes, absmax) = match encoded {
             [codes, scales, _, _] => (codes, numbers(scales)),
             [codes, scales, _, outer, _, _] => {
@@ -195,18 +201,4 @@ fn numbers(bytes: &[u8]) -> Vec<f32> {
 
 fn write_text(out: &mut [u8], text: &str) {
     out.iter_mut().zip(text.bytes()).for_each(|(out, byte)| *out = byte);
-}
-
-/// Returns an error if a block has a value that is not finite.
-fn check_finite(absmax: &[f32], elements: &Range<u64>) -> Result<()> {
-    match absmax.iter().position(|scale| !scale.is_finite()) {
-        None => Ok(()),
-        Some(block) => {
-            let first = elements.start + (block * BLOCK) as u64;
-            Err(Error::unsupported(format!(
-                "one of the {BLOCK} values from element {first} on is not finite, which would ruin \
-                 the whole block"
-            )))
-        }
-    }
 }

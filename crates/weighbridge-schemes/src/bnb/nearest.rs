@@ -72,7 +72,10 @@ const fn steps<L: Levels>() -> [(f32, i32); 15] {
 fn code<L: Levels>(scaled: f32) -> i32 {
     let mut code = i32::from(L::ORDER[0]);
     for (middle, step) in const { steps::<L>() } {
-        code += if scaled > middle { step } else { 0 };
+        // NaN is above all middles, as in the library's torch code.
+        #[allow(clippy::neg_cmp_op_on_partial_ord)]
+        let is_above = !(scaled <= middle);
+        code += if is_above { step } else { 0 };
     }
     code
 }

@@ -40,6 +40,7 @@ mod encode;
 mod factors;
 mod grouped;
 mod layout;
+mod loader_faults;
 mod module;
 mod reading;
 mod recipe;

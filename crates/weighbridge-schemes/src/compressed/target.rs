@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 
 use super::config::SMALL_FLOATS;
+use super::loader_faults;
 use crate::arithmetic::SmallFloats;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -32,16 +33,18 @@ impl TargetLayout for PackedLayout {
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<LayoutMismatch>> {
         let is_float =
             |weight: &CodedWeight<'_>| matches!(weight.form.numbers, CodeNumbers::Floats { .. });
-        let (weights, settings) = if model.weights.iter().any(is_float) {
-            (model.each(|weight| FLOATS.packed(weight))?, of_floats(model))
-        } else {
-            let symmetric = model.is_symmetric();
-            let packed = |weight: &CodedWeight<'_>| {
-                IntegerPacker { form: weight.form, symmetric }.packed(weight)
-            };
-            (model.each(packed)?, settings(model, symmetric))
+        if model.weights.iter().any(is_float) {
+            let weights = model.each(|weight| FLOATS.packed(weight))?;
+            let loader_faults = loader_faults::NVFP4;
+            return Ok(LaidOut { loader_faults, ..LaidOut::described(weights, of_floats(model)) });
+        }
+        let symmetric = model.is_symmetric();
+        let packed = |weight: &CodedWeight<'_>| {
+            IntegerPacker { form: weight.form, symmetric }.packed(weight)
         };
-        Ok(LaidOut::described(weights, settings))
+        let laid_out = LaidOut::described(model.each(packed)?, settings(model, symmetric));
+        let loader_faults = if symmetric { &[] } else { loader_faults::INTEGERS };
+        Ok(LaidOut { loader_faults, ..laid_out })
     }
 }
 

@@ -43,6 +43,12 @@ pub trait Encoder: Send + Sync {
         false
     }
 
+    /// Returns why NaN and infinity are never stored, even if the user accepts them; `None` if they
+    /// can be.
+    fn refuses_non_finite(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Identifies the encoder among those with the same tensor names, types and shapes. Output that
     /// one encoder began must not be continued by another.
     fn identity(&self) -> Result<String> {
@@ -71,9 +77,15 @@ pub trait WeightEncoder: Send + Sync {
     /// later.
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()>;
 
-    /// Decodes the output of [`encode`](Self::encode) to the f32 values that a reader would see.
-    /// Adds the available levels if they are known. Returns whether decoding is supported.
-    fn decode(&self, _encoded: &[&[u8]], _decoded: &mut Decoded) -> Result<bool> {
+    /// Decodes the output of [`encode`](Self::encode) for some elements to the f32 values that a
+    /// reader would see. Adds the available levels if they are known. Returns whether decoding is
+    /// supported.
+    fn decode(
+        &self,
+        _elements: Range<u64>,
+        _encoded: &[&[u8]],
+        _decoded: &mut Decoded,
+    ) -> Result<bool> {
         Ok(false)
     }
 }

@@ -18,6 +18,7 @@ mod evidence;
 mod facts;
 mod importance;
 mod ledger;
+pub(crate) mod loader_faults;
 pub(crate) mod match_budget;
 mod method;
 mod origins;
@@ -47,6 +48,7 @@ pub use encoder::{Decoded, EncodedTensor, Encoder, Groups, SameLevels, WeightEnc
 pub use evidence::{Evidence, StoredTensor, TensorId};
 pub use importance::{Even, Importance};
 pub use ledger::{Entry, Ledger};
+pub use loader_faults::{LoaderFault, StoredModel};
 pub use match_budget::MatchBudget;
 pub use method::{Method, Sign};
 pub use origins::{Origins, Portion, RowRule, Rule};

@@ -12,7 +12,8 @@ use crate::catalog::Value;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::framework::configs::SETTINGS;
-use crate::framework::{Additions, Configs, Encoder, Importance};
+use crate::framework::{Additions, Configs, Encoder, Importance, LoaderFault};
+use crate::warning::Warning;
 
 /// A way to store a model, as users name it.
 pub trait Quantizer: Send + Sync {
@@ -34,6 +35,11 @@ pub trait Quantizer: Send + Sync {
     /// Whether users can set the types of single weights.
     fn takes_types(&self) -> bool {
         false
+    }
+
+    /// Returns the kinds of models of this type that a loader fails with.
+    fn loader_faults(&self) -> &'static [LoaderFault] {
+        &[]
     }
 
     /// Decides about every weight, or returns why the model cannot be stored this way.
@@ -122,6 +128,8 @@ pub struct Chosen {
     pub additions: Additions,
     /// Notes for the user, such as a type that did not fit or a weight that is not quantized.
     pub notes: Vec<String>,
+    /// Warnings about loaders that fail with the result.
+    pub warnings: Vec<Warning>,
 }
 
 impl Chosen {

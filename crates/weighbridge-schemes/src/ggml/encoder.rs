@@ -125,7 +125,7 @@ impl WeightEncoder for BlockRowsEncoder {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
+    fn decode(&self, _: Range<u64>, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [blocks] = encoded else { return Ok(false) };
         self.of.kernel.decode(simd::level(), blocks, Out::F32(&mut decoded.numbers));
         add_levels(self.of.block, blocks, &mut decoded.levels);

@@ -16,7 +16,7 @@ use super::encoder::BlockEncoder;
 use crate::blocks::Block;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::framework::{EncodedTensor, Encoder, Groups, WeightEncoder};
+use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 
 /// The largest number of a block with the largest scale.
 const LARGEST: f32 = 6.0 * 448.0;
@@ -94,6 +94,17 @@ impl ScaledFp4Weight {
         let scale = f32::from_bits(bits) / LARGEST;
         if scale.is_normal() { scale } else { 1.0 }
     }
+
+    /// Multiplies levels of blocks, from an element on, with their scales.
+    fn scale_levels(&self, mut at: u64, levels: &mut [SameLevels]) {
+        for levels in levels {
+            let scale = self.scale(self.place(at).0);
+            for level in [&mut levels.step, &mut levels.lowest, &mut levels.highest] {
+                *level *= scale;
+            }
+            at += levels.elements as u64;
+        }
+    }
 }
 
 impl WeightEncoder for ScaledFp4Weight {
@@ -138,6 +149,28 @@ impl WeightEncoder for ScaledFp4Weight {
             (at, values, blocks) = (at + count as u64, later, later_bytes);
         }
         Ok(())
+    }
+
+    fn decode(
+        &self,
+        elements: Range<u64>,
+        encoded: &[&[u8]],
+        decoded: &mut Decoded,
+    ) -> Result<bool> {
+        let Some((blocks, _)) = encoded.split_first() else { return Ok(false) };
+        if !self.blocks.decode(elements.clone(), &[*blocks], decoded)? {
+            return Ok(false);
+        }
+        let (mut at, mut numbers) = (elements.start, &mut decoded.numbers[..]);
+        while !numbers.is_empty() {
+            let (matrix, left) = self.place(at);
+            let (now, later) = numbers.split_at_mut(numbers.len().min(left));
+            let scale = self.scale(matrix);
+            now.iter_mut().for_each(|number| *number *= scale);
+            (at, numbers) = (at + now.len() as u64, later);
+        }
+        self.scale_levels(elements.start, &mut decoded.levels);
+        Ok(true)
     }
 }
 

@@ -8,7 +8,6 @@ use super::affine::Affine;
 use super::floats::Floats;
 use super::kind::{Kind, Mode};
 use super::{decoding, module_of};
-use crate::arithmetic::magnitude::largest_magnitude;
 use crate::catalog::{Shape, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
@@ -69,16 +68,20 @@ impl Encoder for MlxEncoder {
         Ok(tensors)
     }
 
+    fn refuses_non_finite(&self) -> Option<&'static str> {
+        (self.kind.mode != Mode::Affine).then_some(
+            "MLX would store finite numbers for its whole group, which have nothing to do with the \
+             values",
+        )
+    }
+
     fn begin(&self, _: &[u64]) -> Box<dyn WeightEncoder> {
         Box::new(*self)
     }
 }
 
 impl WeightEncoder for MlxEncoder {
-    fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
-        if !largest_magnitude(values).is_finite() {
-            return Err(self.not_finite(elements.start, values));
-        }
+    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
         match out {
             [codes, scales, biases] => self.affine(values, codes, [scales, biases]),
             [codes, scales] => {
@@ -90,7 +93,7 @@ impl WeightEncoder for MlxEncoder {
         }
     }
 
-    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
+    fn decode(&self, _: Range<u64>, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let (codes, factors): (_, [&[u8]; 2]) = match *encoded {
             [codes, scales, biases] => (codes, [scales, biases]),
             [codes, scales] => (codes, [scales, &[]]),
@@ -125,15 +128,6 @@ impl MlxEncoder {
             }
         }
         Ok(())
-    }
-
-    fn not_finite(self, first: u64, values: &[f32]) -> Error {
-        let place = values.iter().position(|value| !value.is_finite()).unwrap_or(0);
-        let element = first + place as u64;
-        Error::unsupported(format!(
-            "element {element} is not finite, which would ruin all {} values of its group",
-            self.kind.group
-        ))
     }
 }
 

@@ -148,7 +148,7 @@ impl WeightEncoder for Experts {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
+    fn decode(&self, _: Range<u64>, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [blocks, scales] = encoded else { return Ok(false) };
         let [rows, columns] = self.sides.map(|side| usize::try_from(side).unwrap_or(usize::MAX));
         let matrix = rows.saturating_mul(columns).max(1);

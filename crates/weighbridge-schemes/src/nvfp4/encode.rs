@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::GROUP;
-use super::target::{ALGORITHM, producer};
+use super::target::{ALGORITHM, LOADER_FAULTS, producer};
 use crate::arithmetic::decode_again::{Coded, scaled};
 use crate::arithmetic::group_codes::{largest, nibbles};
 use crate::arithmetic::matrix::{Arithmetic, FLOATS4};
@@ -25,8 +25,8 @@ use crate::framework::conventions::fused_layers::Fused;
 use crate::framework::conventions::linear_choice::choose_linear;
 use crate::framework::conventions::modelopt;
 use crate::framework::{
-    Candidate, Chosen, Decoded, EncodedTensor, Encoder, Groups, Largest, Quantizer, Request,
-    WeightEncoder,
+    Candidate, Chosen, Decoded, EncodedTensor, Encoder, Groups, Largest, LoaderFault, Quantizer,
+    Request, WeightEncoder,
 };
 use crate::simd::small_floats::e4m3;
 use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
@@ -39,6 +39,10 @@ impl Quantizer for ModelOpt {
         name: "nvfp4-modelopt",
         about: "4-bit floats, one scale per 16 columns and one per tensor (ModelOpt W4A16_NVFP4)",
         types: [DType::U8, DType::F8_E4M3, DType::F32].map(Into::into).to_vec(),
+    }
+
+    fn loader_faults(&self) -> &'static [LoaderFault] {
+        LOADER_FAULTS
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
@@ -156,7 +160,7 @@ impl WeightEncoder for Nvfp4Encoder {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
+    fn decode(&self, _: Range<u64>, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, scales, _] = encoded else { return Ok(false) };
         let global = (self.largest)()? / (6.0 * 448.0);
         let coded = Coded {

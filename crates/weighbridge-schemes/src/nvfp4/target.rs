@@ -4,7 +4,11 @@ use serde_json::{Value as Json, json};
 
 use super::{GROUP, modelopt};
 use crate::arithmetic::SmallFloats;
-use crate::framework::{CodeNumbers, CodedWeight, LaidOut, LayoutMismatch, TargetLayout, ToLayOut};
+use crate::framework::loader_faults::any;
+use crate::framework::{
+    CodeNumbers, CodedWeight, LaidOut, LayoutMismatch, LoaderFault, TargetLayout, ToLayOut,
+};
+use crate::warning::WILL_NOT_LOAD;
 
 /// ModelOpt's layout.
 pub(super) struct ModelOptLayout;
@@ -37,6 +41,7 @@ impl TargetLayout for ModelOptLayout {
             },
         }));
         let mut laid_out = LaidOut::described(weights, settings(&ignore));
+        laid_out.loader_faults = LOADER_FAULTS;
         laid_out.additions.files.push((modelopt::FILE.name.to_owned(), file.unwrap_or_default()));
         let loses_signs = |weight: &CodedWeight<'_>| {
             weight.form.numbers == CodeNumbers::Floats { has_minus_zero: true }
@@ -47,6 +52,13 @@ impl TargetLayout for ModelOptLayout {
         Ok(laid_out)
     }
 }
+
+/// Programs that know the layout are ModelOpt and vLLM.
+pub(super) const LOADER_FAULTS: &[LoaderFault] = &[LoaderFault {
+    kind: WILL_NOT_LOAD,
+    concerns: any,
+    message: "transformers 5.22.2 has no loader for ModelOpt's layout",
+}];
 
 /// ModelOpt's name for four-bit floats with unquantized activations.
 pub(super) const ALGORITHM: &str = "W4A16_NVFP4";

@@ -284,7 +284,9 @@ impl Writing<'_> {
 
 /// Whether another run with the same options would end with the same error.
 fn comes_again(error: &Error) -> bool {
-    error.remedies().contains(&Remedy::AllowNonFinite)
+    let is_for_numbers =
+        |remedy: &Remedy| matches!(remedy, Remedy::AllowNonFinite | Remedy::KeepWeight);
+    error.remedies().iter().any(is_for_numbers)
 }
 
 fn stamp_of_file(file: &PlannedFile) -> serde_json::Value {

@@ -108,9 +108,16 @@ fn number_at(weight: &Weight, element: u64) -> Result<f32> {
     Ok(usize::try_from(column).ok().and_then(|at| values.get(at).copied()).unwrap_or(f32::NAN))
 }
 
-fn refused(job: &Job, message: String) -> Result<()> {
+fn refused(job: &Job, mut message: String) -> Result<()> {
+    let remedy = match job.refuses_non_finite() {
+        None => Remedy::AllowNonFinite,
+        Some(reason) => {
+            message = format!("{message}; {reason}");
+            Remedy::KeepWeight
+        }
+    };
     let error = Error::malformed(message).in_tensor(job.source_name());
-    Err(error.in_file(job.weight()?.model_path()).remedy(Remedy::AllowNonFinite))
+    Err(error.in_file(job.weight()?.model_path()).remedy(remedy))
 }
 
 /// The coordinates of an element, as `[row, column]`.

@@ -181,6 +181,14 @@ impl Job {
         }
     }
 
+    /// Why its encoder never stores NaN and infinity, if it does not.
+    pub fn refuses_non_finite(&self) -> Option<&'static str> {
+        match &self.action {
+            Action::Encode(encoding) => encoding.encoder.refuses_non_finite(),
+            _ => None,
+        }
+    }
+
     /// How many bytes its tensors take in the output.
     pub fn bytes(&self) -> u64 {
         self.outputs.iter().map(|output| output.bytes).fold(0, u64::saturating_add)

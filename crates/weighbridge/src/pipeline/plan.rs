@@ -282,7 +282,7 @@ fn job(
             Rearranging::job(weight, packed.clone())?
         }
     };
-    job.takes_non_finite = options.encoding.takes_non_finite;
+    job.takes_non_finite = options.encoding.takes_non_finite && job.refuses_non_finite().is_none();
     reshape(&mut job, options.writer)?;
     if options.streamed {
         job.cut = job.cut.undivided();

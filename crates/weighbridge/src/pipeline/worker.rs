@@ -189,13 +189,14 @@ fn decode_again(
     }
     let encoded: SmallVec<[&[u8]; 4]> = outs.iter().map(|out| &**out).collect();
     decoded.start(values.len());
-    let is_decoded = pass.encoder.decode(&encoded, decoded);
+    let elements = job.cut.elements(&turn.pieces);
+    let is_decoded = pass.encoder.decode(elements.clone(), &encoded, decoded);
     if !is_decoded.map_err(|error| error.in_tensor(job.source_name()))? {
         return if is_checked { finite::check_stored(job, encoding, &encoded) } else { Ok(()) };
     }
     let measured = Cost::of(values, decoded);
     if is_checked && measured.non_finite > 0 {
-        let (elements, numbers) = (job.cut.elements(&turn.pieces), (values, &decoded.numbers[..]));
+        let numbers = (values, &decoded.numbers[..]);
         let by_weight = pass.encoder.needs_first_pass();
         return finite::refuse_encoded((job, encoding), &elements, numbers, by_weight);
     }

@@ -153,7 +153,7 @@ impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
         }
     }
 
-    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
+    fn decode(&self, _: Range<u64>, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, scales, last @ ..] = encoded else { return Ok(false) };
         let (stand_for, zero, step) = &self.stand_for;
         let factors = &self.factors_of(scales, last, *zero)?[..];

@@ -15,12 +15,13 @@
 //! A scale of zero becomes T's epsilon, 1 (MX) or 0.125 (NVFP4). Layers whose columns are no whole groups are refused by
 //! llm-compressor until they are ignored: here they stay as they are.
 
+use super::loader_faults;
 use crate::arithmetic::precision::{Brain, Half, Single};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::fused_layers::Fused;
 use crate::framework::conventions::linear_choice::choose_linear;
-use crate::framework::{Candidate, Chosen, Quantizer, Request, TypeAssignment};
+use crate::framework::{Candidate, Chosen, LoaderFault, Quantizer, Request};
 
 mod coding;
 mod encoder;
@@ -56,6 +57,8 @@ struct Preset {
     is_any_group: bool,
     /// Whether inputs are quantized while the model runs.
     quantizes_inputs: bool,
+    /// The kinds of models that a loader fails with.
+    faults: &'static [LoaderFault],
 }
 
 /// How numbers become codes.
@@ -92,6 +95,7 @@ const FP8: Preset = Preset {
     group: None,
     is_any_group: false,
     quantizes_inputs: true,
+    faults: &[],
 };
 
 const INT8: Preset = Preset {
@@ -101,6 +105,7 @@ const INT8: Preset = Preset {
     codes: Codes::Bytes,
     numbers: "int",
     stored: ("weight", DType::I8),
+    faults: loader_faults::INTEGERS,
     ..FP8
 };
 
@@ -120,6 +125,7 @@ const W4A16: Preset = Preset {
     group: Some(128),
     is_any_group: true,
     quantizes_inputs: false,
+    faults: &[],
 };
 
 const W8A16: Preset = Preset {
@@ -136,6 +142,7 @@ const W4A16_ASYM: Preset = Preset {
             W4A16_ASYM)",
     codes: Codes::Words4Zero,
     last: &[SHAPE, ("weight_zero_point", DType::I32)],
+    faults: loader_faults::INTEGERS,
     ..W4A16
 };
 
@@ -149,6 +156,7 @@ const MXFP4: Preset = Preset {
     scales: Some(DType::U8),
     group: Some(32),
     quantizes_inputs: false,
+    faults: loader_faults::MXFP4,
     ..FP8
 };
 
@@ -159,6 +167,7 @@ const MXFP8: Preset = Preset {
     codes: Codes::Mxfp8,
     bits: 8,
     stored: ("weight", DType::F8_E4M3),
+    faults: loader_faults::MXFP8,
     ..MXFP4
 };
 
@@ -171,6 +180,7 @@ const NVFP4: Preset = Preset {
     scales: Some(DType::F8_E4M3),
     last: &[("weight_global_scale", DType::F32)],
     group: Some(16),
+    faults: loader_faults::NVFP4,
     ..MXFP4
 };
 
@@ -188,10 +198,14 @@ impl Quantizer for Preset {
         [self.stored.1].into_iter().chain(self.scales).chain(last).map(Into::into).collect()
     }
 
+    fn loader_faults(&self) -> &'static [LoaderFault] {
+        self.faults
+    }
+
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
         let group = self.group_size(request)?;
         let fused = Fused::new(request);
-        let mut choice = choose_linear(request, |index, weight| {
+        let choice = choose_linear(request, |index, weight| {
             check(weight, group)?;
             let is_encoded = |other: &Candidate<'_>| check(other, group).is_ok();
             let largest = (self.codes == Codes::Nvfp4).then(|| fused.largest(index, is_encoded));
@@ -201,32 +215,12 @@ impl Quantizer for Preset {
                 _ => GroupEncoder::<Single>::shared(*self, group, largest),
             })
         })?;
-        choice.notes.extend(self.type_note(request, &choice.fates));
         let section = settings::section(self, group, &choice.plain);
         Ok(Chosen::stated(section, choice.fates, choice.notes))
     }
 }
 
 impl Preset {
-    /// What compressed-tensors always decodes to bf16 does not run beside layers of another type.
-    fn type_note(&self, request: &Request<'_>, fates: &[TypeAssignment]) -> Option<String> {
-        let is_small = matches!(self.codes, Codes::Mxfp4 | Codes::Mxfp8 | Codes::Nvfp4);
-        let mut encoded = request
-            .weights
-            .iter()
-            .zip(fates)
-            .filter(|(_, fate)| matches!(fate, TypeAssignment::Encode(_)));
-        let other = encoded.find(|(weight, _)| weight.dtype != DType::BF16)?.0.dtype;
-        is_small.then(|| {
-            format!(
-                "the model is {other}, but transformers decodes {} to BF16 and cannot run the mix: \
-                 convert the model to BF16 first, or load it with a program that computes with the \
-                 codes",
-                self.name
-            )
-        })
-    }
-
     /// Columns that share a scale, as the user asks for.
     fn group_size(&self, request: &Request<'_>) -> Result<Option<u64>> {
         let name = self.name;

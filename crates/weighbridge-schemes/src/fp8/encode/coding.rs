@@ -47,7 +47,7 @@ impl WeightEncoder for Blocks {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
+    fn decode(&self, _: Range<u64>, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, inverses] = encoded else { return Ok(false) };
         let columns = usize::try_from(self.columns).unwrap_or(usize::MAX).max(1);
         let (stripe, blocks) = (BLOCK.saturating_mul(columns), columns.div_ceil(BLOCK));
@@ -126,7 +126,7 @@ impl WeightEncoder for Whole {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
+    fn decode(&self, _: Range<u64>, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, _] = encoded else { return Ok(false) };
         let [_, inverse] = scales(f32::from_bits(self.largest.load(Ordering::Relaxed)));
         let factors = [Factor { scale: inverse, offset: 0.0 }];

@@ -21,9 +21,11 @@ use super::settings::METHODS;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::linear_choice::choose_linear;
+use crate::framework::loader_faults::any;
 use crate::framework::{
-    Candidate, Chosen, EncodedTensor, Encoder, Groups, Quantizer, Request, WeightEncoder,
+    Chosen, EncodedTensor, Encoder, Groups, LoaderFault, Quantizer, Request, WeightEncoder,
 };
+use crate::warning::WILL_NOT_LOAD;
 
 mod coding;
 
@@ -35,6 +37,22 @@ pub(super) static QUANTIZERS: &[&dyn Quantizer] = &[&Way::Blocks, &Way::Whole];
 /// Rows and columns of a block.
 const SIDE: u64 = 128;
 const BLOCK: usize = 128;
+
+/// Blocks that are smaller than others.
+const PARTIAL_BLOCKS: LoaderFault = LoaderFault {
+    kind: WILL_NOT_LOAD,
+    concerns: |model| model.has(|weight| weight.shape.iter().any(|side| side % SIDE != 0)),
+    message: "weights have sides that are not multiples of 128, so their last blocks are smaller, as \
+              in DeepSeek's files: transformers 5.22.2 does not dequantize these",
+};
+
+/// A scale that transformers does not read.
+const OTHER_NAME: LoaderFault = LoaderFault {
+    kind: WILL_NOT_LOAD,
+    concerns: any,
+    message: "transformers 5.22.2 looks for these scales under another name than vLLM, and fails \
+              when the model runs",
+};
 
 /// The part of a weight that shares a scale.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,28 +82,21 @@ impl Quantizer for Way {
         vec![DType::F8_E4M3.into(), DType::F32.into()]
     }
 
+    fn loader_faults(&self) -> &'static [LoaderFault] {
+        match self {
+            Self::Blocks => &[PARTIAL_BLOCKS],
+            Self::Whole => &[OTHER_NAME],
+        }
+    }
+
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
         if request.wishes.group_size.is_some() {
             return Err(Error::usage(format!("{} has no group size", Quantizer::name(self))));
         }
-        let mut choice = choose_linear(request, |_, weight| match weight.dtype {
+        let choice = choose_linear(request, |_, weight| match weight.dtype {
             DType::F32 | DType::BF16 | DType::F16 => Ok(Arc::new(*self) as Arc<dyn Encoder>),
             dtype => Err(format!("dtype {dtype} is not supported")),
         })?;
-        let is_partial = |weight: &&Candidate<'_>| {
-            weight.shape.len() == 2 && weight.shape.iter().any(|side| side % SIDE != 0)
-        };
-        let encoded = request.weights.iter().zip(&choice.fates);
-        let encoded =
-            encoded.filter(|(_, fate)| matches!(fate, crate::framework::TypeAssignment::Encode(_)));
-        let partial = encoded.map(|(weight, _)| weight).filter(is_partial).count();
-        if *self == Self::Blocks && partial > 0 {
-            choice.notes.push(format!(
-                "{partial} weights have sides that are not multiples of {SIDE}: their last blocks \
-                 are smaller, as in DeepSeek's files; transformers 5.22.2 does not dequantize \
-                 these"
-            ));
-        }
         Ok(Chosen::stated(self.section(&choice.plain), choice.fates, choice.notes))
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::grouped::{Extract, GroupedForm};
 use crate::error::Result;
 use crate::framework::conventions::linear_layers::is_linear;
-use crate::framework::{Additions, Candidate, EncodedTensor};
+use crate::framework::{Additions, Candidate, EncodedTensor, LoaderFault};
 
 /// An arrangement of codes in stored tensors.
 pub trait TargetLayout: Sync {
@@ -98,6 +98,8 @@ pub struct LaidOut {
     pub additions: Additions,
     /// Notes for the user.
     pub notes: Vec<String>,
+    /// The kinds of models of this form that a loader fails with.
+    pub loader_faults: &'static [LoaderFault],
 }
 
 impl LaidOut {

@@ -12,6 +12,7 @@ mod facts;
 mod file_types;
 mod notes;
 mod rules;
+mod scales;
 mod sizes;
 #[cfg(test)]
 mod tests;
@@ -90,7 +91,7 @@ impl Quantizer for FileType {
             .map(|(weight, change)| {
                 let is_asked = (request.asked)(weight.name).is_some();
                 let change =
-                    change.map(|change| self.with_scale(weight, change, is_asked, &mut notes));
+                    change.map(|change| self.with_scale(request, weight, change, is_asked, &mut notes));
                 fate(change).map_err(|error| error.in_tensor(weight.name))
             })
             .collect::<Result<_>>()?;
@@ -148,10 +149,11 @@ impl FileType {
     }
 
     /// Four-bit floats are stored with a scale of the whole weight beside them, unless ggml's own
-    /// layout is asked for. Weights whose scale no program would look for get another type, unless
+    /// layout is asked for. Weights whose scale no program would apply get another type, unless
     /// users ask for this one: then it is as ggml makes it.
     fn with_scale(
         &self,
+        request: &Request<'_>,
         weight: &Candidate<'_>,
         change: Change,
         is_asked: bool,
@@ -161,7 +163,9 @@ impl FileType {
         if becomes != WITHOUT_SCALE || self.name.ends_with(GGML) {
             return (becomes, importance);
         }
-        if has_scale(weight.name) {
+        let architecture = (request.metadata)("general.architecture");
+        let architecture = architecture.as_ref().and_then(Value::as_str);
+        if has_scale(weight.name) && scales::is_applied(architecture, weight.name) {
             (WITH_SCALE, importance)
         } else if is_asked {
             (becomes, importance)

@@ -42,7 +42,7 @@ impl Notes {
             let (them, their) = if is_one { ("it", "its") } else { ("them", "their") };
             let reason = match *wanted {
                 // Only a missing scale makes these change their type.
-                WITHOUT_SCALE => format!("llama.cpp reads no {wanted} scale for {them}"),
+                WITHOUT_SCALE => format!("llama.cpp applies no {wanted} scale to {them}"),
                 _ => format!(
                     "{their} row length is not a multiple of the {wanted} block size ({})",
                     types::block_len(wanted)
@@ -92,7 +92,7 @@ mod tests {
                 "`a`, `b`, `c` and 2 more are stored as Q5_0: their row length is not a multiple of \
                  the Q4_K block size (256)",
                 "`f` is stored as F16: its row length is not a multiple of the Q6_K block size (256)",
-                "`h` is stored as Q8_0: llama.cpp reads no NVFP4 scale for it",
+                "`h` is stored as Q8_0: llama.cpp applies no NVFP4 scale to it",
                 "`g\\n` is encoded without importance: the importance matrix does not cover it",
             ]
         );

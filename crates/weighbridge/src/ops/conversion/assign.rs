@@ -1,7 +1,7 @@
 //! What is written of each weight of a model: its numbers in a type, what an encoder gives, its codes.
 
 use super::Task;
-use super::move_codes;
+use super::move_codes::{self, Moved};
 use super::quantize::{Quantizing, block_of};
 use super::quantize_options::Goal;
 use super::translate::Translated;
@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::model::{Model, Select, Weight};
 use crate::pipeline::{Assigned, Origin, Types, check_cost, stored};
 use crate::schemes::{Additions, Chosen, TensorId, TypeAssignment};
+use crate::warning::Warning;
 
 /// What is written of a model.
 #[derive(Default)]
@@ -24,6 +25,8 @@ pub(super) struct Assignment {
     pub(super) additions: Additions,
     /// What users should know.
     pub(super) notes: Vec<String>,
+    /// What loaders of the output do wrong.
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// Assigns what is written to every selected weight. A quantizer chooses for an aim.
@@ -57,8 +60,8 @@ pub(super) fn assign(
                 None => by_type(translated, weight, types),
             });
             let tensors = tensors.collect();
-            let (additions, notes) = (moved.additions, moved.notes);
-            Assignment { tensors, additions, notes, ..Assignment::default() }
+            let Moved { additions, notes, warnings, .. } = moved;
+            Assignment { tensors, additions, notes, warnings, ..Assignment::default() }
         }
         _ => {
             let tensors = wanted.map(|weight| by_type(translated, weight, types)).collect();
@@ -91,7 +94,7 @@ fn by_quantizer(
     types: Types<'_>,
     is_wanted: impl Fn(&Weight) -> bool,
 ) -> Assignment {
-    let Chosen { fates, order, metadata, additions, notes } = chosen;
+    let Chosen { fates, order, metadata, additions, notes, warnings } = chosen;
     let assigned = weights.zip(fates).map(|(weight, fate)| match fate {
         TypeAssignment::Encode(encoder) => (Origin::Weight(weight), Assigned::Encoded(encoder)),
         TypeAssignment::Cast(dtype) => {
@@ -111,5 +114,5 @@ fn by_quantizer(
     }
     let is_wanted = |origin: &Origin| matches!(origin, Origin::Weight(of) if is_wanted(of));
     let tensors = ranked.into_iter().map(|(_, tensor)| tensor).filter(|(of, _)| is_wanted(of));
-    Assignment { tensors: tensors.collect(), metadata, additions, notes }
+    Assignment { tensors: tensors.collect(), metadata, additions, notes, warnings }
 }

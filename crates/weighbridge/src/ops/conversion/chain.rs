@@ -46,8 +46,8 @@ pub(super) fn part(
     let chosen = chosen(model, &options.select, options.skip_unreadable, is_as_stored)?;
     let (assignment, planned) = planned(&translated, quantizing.as_ref(), task, &chosen)?;
     drop(quantizing);
-    let (Planned { mut plan, left_out }, Assignment { additions, notes, .. }) =
-        (planned, assignment);
+    let Assignment { additions, notes, warnings, .. } = assignment;
+    let Planned { mut plan, left_out } = planned;
     name_files(&mut plan, &task.target, folder);
     let Translated { model, is_translated, files, .. } = translated;
     report.forecast(&model, &task.target, &plan, chosen.1);
@@ -59,7 +59,7 @@ pub(super) fn part(
     report.metadata_left_out.extend(left_out);
     report.dropped.extend(translated.left_out);
     report.not_carried.extend(translated.not_carried);
-    translated.warnings.into_iter().for_each(|warning| report.warn(warning));
+    translated.warnings.into_iter().chain(warnings).for_each(|warning| report.warn(warning));
     if options.dry_run {
         show_plan(report.plan.get_or_insert_default(), &task.target, &plan);
     }

@@ -16,10 +16,11 @@ use crate::near::did_you_mean;
 use crate::ops::refusals::{Obstacle, refusal, refuse_problems};
 use crate::pipeline::{Target, formats_of};
 use crate::schemes::{
-    Additions, Candidate, CodedWeight, GroupedForm, LaidOut, LayoutMismatch, PackedWeight, SCHEMES,
-    Taker, TargetLayout, ToLayOut,
+    Additions, Candidate, CodedWeight, GroupedForm, LaidOut, LayoutMismatch, LoaderFault,
+    PackedWeight, SCHEMES, StoredModel, Taker, TargetLayout, ToLayOut,
 };
 use crate::text::escaped;
+use crate::warning::Warning;
 
 /// The names of the layouts that codes can be moved into.
 pub fn layouts() -> impl Iterator<Item = &'static str> {
@@ -63,6 +64,8 @@ pub(super) struct Moved {
     pub(super) additions: Additions,
     /// What users should know.
     pub(super) notes: Vec<String>,
+    /// What loaders of the layout do wrong.
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// Lays out a model as a scheme does.
@@ -94,17 +97,24 @@ pub(super) fn moved(
         let shape = weight.shape();
         CodedWeight { name, shape, form, zeros, global }
     });
-    let without = plain.iter().zip(&plain_names).map(|(weight, name)| {
-        let (shape, dtype) = (weight.shape(), weight.native().unwrap_or(DType::U8));
-        Candidate { name, shape, dtype, block: None }
-    });
+    let without = plain.iter().zip(&plain_names).map(as_candidate);
     let (weights, plain): (Vec<_>, Vec<_>) = (with_codes.collect(), without.collect());
     let found = layout.lay_out(&ToLayOut { weights: &weights, plain: &plain });
-    let LaidOut { weights, additions, mut notes } =
+    let LaidOut { weights, additions, mut notes, loader_faults } =
         found.map_err(|unfit| refused(model, &coded, &unfit))?;
+    let name = layout.name().unwrap_or_default();
+    let candidates: Vec<_> = coded.iter().zip(&names).map(as_candidate).collect();
+    let stored = StoredModel { encoded: candidates.iter().collect() };
+    let warnings = LoaderFault::warnings(loader_faults, "layout", name, &stored);
     let named = coded.iter().map(|weight| weight.name().to_owned());
     notes.extend(note_on_scales(model, &forms));
-    Ok(Moved { packed: named.zip(weights).collect(), additions, notes })
+    Ok(Moved { packed: named.zip(weights).collect(), additions, notes, warnings })
+}
+
+/// A weight with its name in the output.
+fn as_candidate<'a>((weight, name): (&'a Weight, &'a String)) -> Candidate<'a> {
+    let (shape, dtype) = (weight.shape(), weight.native().unwrap_or(DType::U8));
+    Candidate { name, shape, dtype, block: None }
 }
 
 /// What the codes of a weight are, the ends of its zero points, and its factor.

@@ -198,7 +198,7 @@ impl<'m> Again<'m> {
         let size = (self.block.bytes as usize).max(1);
         let blocks = stored.chunks(size).zip(again.chunks(size));
         let identical = blocks.filter(|(stored, again)| stored == again).count() as u64;
-        let mut error = |bytes: &[u8]| self.error(bytes, values, decoded);
+        let mut error = |bytes: &[u8]| self.error(rows, bytes, values, decoded);
         let of_stored = error(stored)?;
         let of_again = if stored == again { of_stored } else { error(again)? };
         let blocks = stored.len().div_ceil(size) as u64;
@@ -217,9 +217,15 @@ impl<'m> Again<'m> {
     }
 
     /// The squared error of some blocks.
-    fn error(&self, bytes: &[u8], values: &[f32], decoded: &mut Decoded) -> Result<f64> {
+    fn error(
+        &self,
+        rows: &Range<u64>,
+        bytes: &[u8],
+        values: &[f32],
+        decoded: &mut Decoded,
+    ) -> Result<f64> {
         decoded.start(values.len());
-        if !self.encoder.decode(&[bytes], decoded)? {
+        if !self.encoder.decode(rows.clone(), &[bytes], decoded)? {
             return Err(Error::unsupported(format!("{} cannot be decoded", self.name)));
         }
         let square = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).powi(2);

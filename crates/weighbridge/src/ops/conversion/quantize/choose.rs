@@ -17,9 +17,11 @@ use crate::ops::conversion::translate::Translated;
 use crate::ops::inspect::bits_per_weight;
 use crate::pipeline::{announce_weight_now, steps_of};
 use crate::schemes::{
-    Candidate, Chosen, Configs, Encoder, Largest, Quantizer, Request, SCHEMES, TypeAssignment,
+    Candidate, Chosen, Configs, Encoder, Largest, LoaderFault, Quantizer, Request, SCHEMES,
+    StoredModel, TypeAssignment,
 };
 use crate::stop::lock;
+use crate::warning::Warning;
 
 /// Fewer bits a weight than this are few: encoding such numbers again costs quality.
 const FEW_BITS: f64 = 7.9;
@@ -131,10 +133,22 @@ impl<'a> Quantizing<'a> {
             chosen.notes.push(note);
         }
         chosen.notes.extend(self.ignored_types());
+        chosen.warnings = self.loader_warnings(&chosen.fates);
         let note = self.check_requantizing(&chosen.fates)?;
         chosen.metadata.extend(self.matrix.iter().flat_map(ImportanceMatrix::entries));
         chosen.notes.extend(note);
         Ok(chosen)
+    }
+
+    /// Warnings about loaders that fail with the weights that are encoded.
+    fn loader_warnings(&self, fates: &[TypeAssignment]) -> Vec<Warning> {
+        let (faults, name) = (self.quantizer.loader_faults(), self.quantizer.name());
+        self.ask(|request| {
+            let encoded = request.weights.iter().zip(fates);
+            let encoded = encoded.filter(|(_, fate)| matches!(fate, TypeAssignment::Encode(_)));
+            let model = StoredModel { encoded: encoded.map(|(weight, _)| weight).collect() };
+            LoaderFault::warnings(faults, "type", name, &model)
+        })
     }
 
     /// A note if users set the types of single weights, and the quantizer has only one.

@@ -223,11 +223,11 @@ fn squared_error(
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);
     let mut bytes: Vec<Vec<u8>> = outputs.iter().map(|of| vec![0; size(of.bytes)]).collect();
     let mut outs: Vec<&mut [u8]> = bytes.iter_mut().map(Vec::as_mut_slice).collect();
-    work.encode(elements, values, &mut outs)?;
+    work.encode(elements.clone(), values, &mut outs)?;
     let mut decoded = Decoded::default();
     decoded.start(values.len());
     let encoded: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
-    work.decode(&encoded, &mut decoded)?;
+    work.decode(elements, &encoded, &mut decoded)?;
     let error = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).powi(2);
     Ok(values.iter().zip(&decoded.numbers).map(error).sum())
 }
