@@ -210,19 +210,6 @@ class ConvertFile(TypedDict):
     kept: bool
 
 
-class ConvertConversionWarning(TypedDict):
-    """Part of a report."""
-
-    #: Kind in kebab-case: setting-not-carried, will-not-load, ..
-    kind: str
-    #: The setting, or another subject.
-    key: str
-    #: Its value in the source; null if it has none.
-    value: Any
-    #: The consequence.
-    message: str
-
-
 class ConvertConversion(TypedDict):
     """Part of a report."""
 
@@ -236,8 +223,6 @@ class ConvertConversion(TypedDict):
     weights: int
     #: Number of elements.
     parameters: int
-    #: What programs that load the output do differently.
-    warnings: NotRequired[list[ConvertConversionWarning]]
     #: Stored bytes in the source.
     read_bytes: int
     #: Bytes in the output.
@@ -296,6 +281,19 @@ class ConvertRewritten(TypedDict):
     removed: list[str]
     #: Keys with a new value.
     changed: list[ConvertRewrittenChanged]
+
+
+class ConvertWarning(TypedDict):
+    """Part of a report."""
+
+    #: Kind in kebab-case: setting-not-carried, will-not-load, ..
+    kind: str
+    #: The setting, or another subject.
+    key: str
+    #: Its value in the source; null if it has none.
+    value: Any
+    #: The consequence.
+    message: str
 
 
 class ConvertPlanTensor(TypedDict):
@@ -489,6 +487,8 @@ class ConvertReport(TypedDict):
     left_behind: list[ConvertReasons]
     #: Notes on decisions and other useful facts.
     notes: list[str]
+    #: What programs that load the output do differently.
+    warnings: list[ConvertWarning]
     #: Bytes read from the source, excluding kept files.
     read_bytes: int
     #: Bytes written, excluding kept files.
@@ -1136,7 +1136,6 @@ class ShowReport(TypedDict):
 
 __all__ = [
     "ConvertConversion",
-    "ConvertConversionWarning",
     "ConvertCost",
     "ConvertDecodedA",
     "ConvertFile",
@@ -1150,6 +1149,7 @@ __all__ = [
     "ConvertRewritten",
     "ConvertRewrittenChanged",
     "ConvertTied",
+    "ConvertWarning",
     "DiffMetadata",
     "DiffMetadataChanged",
     "DiffReasons",

@@ -8,14 +8,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::OnProgress;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::{Destination, Leftover, LocalFile, LocalFolder, Stream, WriteOrder};
 use crate::pipeline::{ExtraFile, Job, Place, Plan, Target};
 use crate::schemes::Additions;
 use crate::sys::standard_output;
-use crate::text::escaped;
-use crate::warning::{WILL_NOT_LOAD, Warning};
 
 mod assign;
 mod chain;
@@ -225,6 +223,8 @@ struct Task<'a> {
     target: Target,
     /// Whether the output is written front to back.
     streamed: bool,
+    /// Whether an output that its programs cannot load is refused.
+    loads: bool,
 }
 
 impl Conversion {
@@ -292,11 +292,10 @@ impl Conversion {
         let (mut parts, mut extra) = (Vec::new(), Vec::new());
         let mut report = ConvertReport::default();
         for (model, folder) in &sources {
-            let task = Task { options, values: &values, names, target: target_of(model), streamed };
+            let target = target_of(model);
+            let loads = !options.lossy_config && !matches!(output, Output::Made(_));
+            let task = Task { options, values: &values, names, target, streamed, loads };
             parts.push(chain::part(model, folder, &task, (&mut extra, &mut report))?);
-        }
-        if !options.lossy_config && !matches!(output, Output::Made(_)) {
-            refuse_what_fails(&report, models.first()?)?;
         }
         report.made = extra.iter().map(|file| file.name.to_string_lossy().into_owned()).collect();
         let (options, target) = (options.clone(), target_of(sources[0].0));
@@ -486,16 +485,4 @@ fn component_of(model: &Model, root: &Path) -> Result<String> {
     inside.filter(|_| is_folder).map(str::to_owned).ok_or_else(|| {
         Error::usage("is one of several models in one pipeline component").in_file(model.path())
     })
-}
-
-/// An error if programs that read the output will not load it.
-fn refuse_what_fails(report: &ConvertReport, model: &Model) -> Result<()> {
-    let fails = |warning: &&Warning| warning.kind == WILL_NOT_LOAD;
-    let Some(Warning { key, value, message, .. }) = report.warnings.iter().find(fails) else {
-        return Ok(());
-    };
-    let value = if value.is_null() { String::new() } else { format!(" {value}") };
-    let message = format!("config.json: {}{}: {message}", escaped(key), escaped(&value));
-    let error = Error::unsupported(message).remedy(Remedy::AllowLossyConfig);
-    Err(error.in_file(model.path()))
 }

@@ -17,7 +17,8 @@ use crate::model::Model;
 use crate::ops::Dropped;
 use crate::ops::refusals::refuse_problems;
 use crate::pipeline::{ExtraFile, Kept, OutputType, Target, kept_metadata};
-use crate::warning::Warning;
+use crate::text::escaped;
+use crate::warning::{WILL_NOT_LOAD, Warning};
 
 mod adapter;
 mod base;
@@ -107,7 +108,20 @@ pub(super) fn translate(model: &Model, task: &Task<'_>) -> Result<Translated> {
     check_options(model, names, task)?;
     // Problems are known by the names that the model itself has.
     refuse_problems(model, &task.options.select, false)?;
-    translate(model, task).map_err(|error| error.in_file(model.path()))
+    let translated = translate(model, task).map_err(|error| error.in_file(model.path()))?;
+    if task.loads {
+        refuse_what_fails(&translated).map_err(|error| error.in_file(model.path()))?;
+    }
+    Ok(translated)
+}
+
+/// An error if programs that read the output will not load it.
+fn refuse_what_fails(translated: &Translated) -> Result<()> {
+    let mut fatal = translated.warnings.iter().filter(|warning| warning.kind == WILL_NOT_LOAD);
+    let Some(Warning { key, value, message, .. }) = fatal.next() else { return Ok(()) };
+    let value = if value.is_null() { String::new() } else { format!(" {value}") };
+    let message = format!("config.json: {}{}: {message}", escaped(key), escaped(&value));
+    Err(Error::unsupported(message).remedy(Remedy::AllowLossyConfig))
 }
 
 /// An error if another repository is named and nothing would be taken from it.
