@@ -5,9 +5,12 @@
 The scale is a tensor of its own (`P.scale`), which the graph of each architecture has to multiply with.
 Tiny models of every family are quantized to NVFP4. llama.cpp runs the file, and the file that
 `weigh dequantize` makes of it. Printed is the largest difference of log-probabilities, next to that
-of Q8_0, for which the arithmetic is alike.
+of Q8_0, for which the arithmetic is alike. Last comes the difference for blocks that `weigh convert`
+moves from a repository of NVFP4: a sample, whose config is changed to that of a family without scales.
 """
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +28,15 @@ SIZES = dict(
     max_position_embeddings=256,
     pad_token_id=None,
     vocab_size=320,
+)
+SAMPLE = Path(__file__).parent.parent / "tests/files/to-gguf/llama-nvfp4/hf"
+GRANITE = dict(
+    model_type="granite",
+    architectures=["GraniteForCausalLM"],
+    attention_multiplier=0.25,
+    embedding_multiplier=12.0,
+    logits_scaling=8.0,
+    residual_multiplier=0.22,
 )
 # Sizes of these are for models of 16 columns.
 TOO_SMALL = {"head_dim", "hidden_size", "intermediate_size", "moe_intermediate_size", "kv_channels"}
@@ -58,6 +70,18 @@ def differences(weigh, folder):
         yield difference(of_file(str(quantized)), of_file(str(decoded)))
 
 
+def moved(weigh, folder):
+    """The difference between the blocks that are moved, and the same weights decoded."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(SAMPLE, folder / "hf")
+    config = json.loads((folder / "hf/config.json").read_text())
+    (folder / "hf/config.json").write_text(json.dumps({**config, **GRANITE}))
+    files = [folder / f"{dtype}.gguf" for dtype in ("auto", "f32")]
+    for file in files:
+        ran(weigh, "convert", folder / "hf", "-o", file, "--dtype", file.stem)
+    return difference(*(of_file(str(file)) for file in files))
+
+
 if __name__ == "__main__":
     weigh, work, *chosen = sys.argv[1:]
     for name, one in all_of("to_gguf").items():
@@ -70,3 +94,4 @@ if __name__ == "__main__":
             print(name, *(f"{value:.2e}" for value in differences(weigh, folder)), flush=True)
         except Exception as error:
             print(name, "not run:", " ".join(str(error).split())[:150], flush=True)
+    print("moved", f"{moved(weigh, Path(work).absolute() / 'moved'):.2e}", flush=True)

@@ -120,6 +120,31 @@ fn blocks_are_those_of_ggml() {
     }
 }
 
+/// A number, which is text where JSON has none.
+fn number(value: &Json) -> f32 {
+    value
+        .as_str()
+        .map_or_else(|| value.as_f64().unwrap().to_string(), str::to_owned)
+        .parse()
+        .unwrap()
+}
+
+/// What ggml makes of NaN and infinity (`oracles/ggml_non_finite.py`).
+#[test]
+fn what_is_not_finite_is_stored_as_ggml_stores_it() {
+    let path = root().join("tests/files/encoded/non-finite.json");
+    let goldens: Vec<Json> = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    for golden in &goldens {
+        let values: Vec<f32> = golden["values"].as_array().unwrap().iter().map(number).collect();
+        assert_eq!(values.iter().filter(|value| !value.is_finite()).count(), 1);
+        let blocks: Vec<u8> = serde_json::from_value(golden["blocks"].clone()).unwrap();
+        let rows = Rows { values: &values, columns: 64, importance: None };
+        let kind = golden["kind"].as_str().unwrap();
+        check(kind, golden["bad"].as_str().unwrap(), 64, &encoded(kind, &rows), &blocks);
+    }
+    assert_eq!(goldens.len(), 6);
+}
+
 /// Says which block differs first.
 fn check(block: &str, name: &str, columns: usize, found: &[u8], expected: &[u8]) {
     assert_eq!(found.len(), expected.len(), "{block} {name}");

@@ -49,11 +49,12 @@ impl Place {
         ConvertOptions::new(self.at(to)).layout(layout)
     }
 
-    /// Moves the codes of one folder into another; the output is verified.
-    fn moved(&self, from: &str, to: &str, layout: &str) {
+    /// Moves the codes of one folder into another; the output is verified. Returns the kinds of warnings.
+    fn moved(&self, from: &str, to: &str, layout: &str) -> Vec<&'static str> {
         let model = Model::open(self.at(from)).unwrap();
         let report = ops::convert(&model, &self.options(to, layout).verify(true)).unwrap();
         assert!(report.verified.as_ref().unwrap().ok, "{layout}: {:?}", report.verified);
+        report.warnings.iter().map(|warning| warning.kind).collect()
     }
 
     fn refused(&self, layout: &str) -> Error {
@@ -171,11 +172,11 @@ fn four_bit_floats_are_moved_where_no_product_changes() {
     let place = four_bit_floats();
     let power = |bytes: &mut [u8]| bytes.copy_from_slice(&(1.0f32 / 4096.0).to_le_bytes());
     patch(&place.at("in"), ".weight_scale_2", power);
-    place.moved("in", "there", "compressed-tensors");
+    assert_eq!(place.moved("in", "there", "compressed-tensors"), [""; 0]);
     assert!(numbers(&place.at("in")) == numbers(&place.at("there")));
     assert_eq!(place.config("there")["quantization_config"]["format"], "nvfp4-pack-quantized");
     assert!(!place.at("there/hf_quant_config.json").exists());
-    place.moved("there", "back", "modelopt");
+    assert_eq!(place.moved("there", "back", "modelopt"), ["will-not-load"]);
     assert!(numbers(&place.at("in")) == numbers(&place.at("back")));
     assert!(place.at("back/hf_quant_config.json").exists());
     // ModelOpt's reader has no minus zero.

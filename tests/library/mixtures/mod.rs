@@ -9,5 +9,6 @@ mod planning;
 mod reencoded;
 mod refused;
 mod rows;
+mod scales;
 mod threads;
 mod whole;

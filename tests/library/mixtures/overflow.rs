@@ -211,7 +211,35 @@ fn values_that_are_not_finite_are_stored_if_that_is_wanted() {
         // MLX takes the extremes of a group without NaN, which gets the code 0.
         let lost = if bad.is_nan() { 1 } else { 64 };
         assert_eq!(stored("mlx-4bit", &[bad]), Ok(lost), "{bad}");
-        assert_eq!(stored("NVFP4", &[bad]), Ok(1), "{bad}");
+    }
+}
+
+/// ggml's four-bit blocks have no NaN: the value becomes zero, and with infinity all of its group. Such a
+/// value is counted, and the others as what became zero.
+#[test]
+fn four_bit_blocks_count_what_was_not_finite() {
+    let weight = "blk.0.ffn_up.weight";
+    for name in ["NVFP4", "NVFP4-ggml"] {
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let folder = tempfile::tempdir().unwrap();
+            let model = of_one(folder.path(), weight, &[64, COLUMNS], &[bad]);
+            let out = folder.path().join("out.gguf");
+            let how = QuantizeOptions::new(name).pure(true).allow_non_finite(true);
+            let options = ConvertOptions::new(&out).names(Names::Keep);
+            let cost = ops::quantize(&model, &options, &how).unwrap().quantized.unwrap().cost;
+            assert_eq!(cost.unwrap().nonfinite, 1, "{name} {bad}");
+            let made = Model::open(&out).unwrap();
+            let tensors = made.sources()[0].catalog().tensors.len();
+            assert_eq!(tensors, if name == "NVFP4" { 2 } else { 1 });
+            let values = made.weight(weight).unwrap().decode_to_vec::<f32>().unwrap();
+            let [group, next] = [0, 16].map(|at| &values[3 * COLUMNS + at..][..16]);
+            assert_eq!(group[7], 0.0, "{name} {bad}");
+            let is_lost = group.iter().all(|value| *value == 0.0);
+            // With the scale beside it, the largest scale of a group suits the others.
+            let loses = name == "NVFP4-ggml" && bad.is_infinite();
+            assert_eq!(is_lost, loses, "{name} {bad}: {group:?}");
+            assert!(next.iter().any(|value| *value != 0.0), "{name} {bad}: {next:?}");
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use weighbridge::Model;
 use weighbridge::internals::schemes::{QuantizeWishes, SCHEMES, TypeAssignment};
 
-use super::quantizing::{chosen, grouped, holds_against, nothing, samples};
+use super::quantizing::{chosen, grouped, holds_against, loader_warnings, nothing, samples};
 
 /// A case of every type that a model has.
 fn holds(case: &str, name: &str, group_size: Option<u64>) {
@@ -93,12 +93,17 @@ fn groups_that_cannot_be_are_refused() {
 
 #[test]
 fn types_that_do_not_run_in_transformers_are_said() {
-    let notes = |name, dtype: &str| {
+    let kinds = |name, dtype: &str| -> Vec<&str> {
         let folder = samples("encoded-compressed").join(format!("source-{dtype}"));
-        let (model, wishes) = (Model::open(folder).unwrap(), QuantizeWishes::default());
-        chosen(&model, SCHEMES.quantizer(name).unwrap(), &wishes, &nothing).unwrap().notes
+        loader_warnings(&Model::open(folder).unwrap(), name)
+            .iter()
+            .inspect(|warning| assert!(warning.message.starts_with("the model is not BF16")))
+            .map(|warning| warning.kind)
+            .collect()
     };
-    let says = |notes: Vec<String>| notes.iter().any(|note| note.starts_with("the model is F16"));
-    assert!(says(notes("nvfp4", "f16")) && says(notes("mxfp8", "f16")));
-    assert!(!says(notes("nvfp4", "bf16")) && !says(notes("fp8", "f16")));
+    for name in ["nvfp4", "mxfp4", "mxfp8"] {
+        assert_eq!(kinds(name, "f16"), ["will-not-load"], "{name}");
+        assert_eq!(kinds(name, "bf16"), [""; 0], "{name}");
+    }
+    assert_eq!(kinds("fp8", "f16"), [""; 0]);
 }

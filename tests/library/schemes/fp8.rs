@@ -3,7 +3,7 @@
 use weighbridge::Model;
 use weighbridge::internals::schemes::{QuantizeWishes, SCHEMES};
 
-use super::quantizing::{chosen, holds_against, nothing, samples};
+use super::quantizing::{holds_against, loader_warnings, samples};
 
 fn holds(layout: &str) {
     let folder = samples("encoded-fp8");
@@ -28,7 +28,8 @@ fn weights_with_one_scale_are_those_of_transformers() {
 #[test]
 fn partial_blocks_are_said() {
     let model = Model::open(samples("encoded-fp8/source-bf16")).unwrap();
-    let quantizer = SCHEMES.quantizer_of("fp8", Some("block")).unwrap();
-    let chosen = chosen(&model, quantizer, &QuantizeWishes::default(), &nothing).unwrap();
-    assert!(chosen.notes[0].starts_with("7 weights have sides"), "{:?}", chosen.notes);
+    let warnings = loader_warnings(&model, "fp8-block");
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+    assert_eq!((warning.kind, &*warning.key), ("will-not-load", "type"));
+    assert!(warning.message.starts_with("weights have sides that are not multiples of 128"));
 }

@@ -10,6 +10,7 @@ use weighbridge::internals::schemes::{
     Candidate, Chosen, Configs, Decoded, EncodedTensor, Encoder, Largest, QuantizeWishes,
     Quantizer, Request, SCHEMES, TypeAssignment,
 };
+use weighbridge::ops::{self, ConvertOptions, QuantizeOptions, Warning};
 use weighbridge::output::Memory;
 use weighbridge::{DType, Model, Result, Select, StoredType, Weight};
 
@@ -225,6 +226,13 @@ fn sorted(section: &Json) -> String {
         }
     }
     serde_json::to_string_pretty(&section).unwrap()
+}
+
+/// What users are told about loaders when a model is quantized.
+pub fn loader_warnings(model: &Model, name: &str) -> Vec<Warning> {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ConvertOptions::new(folder.path().join("out"));
+    ops::quantize(model, &options, &QuantizeOptions::new(name)).unwrap().warnings
 }
 
 /// No weight.

@@ -58,7 +58,8 @@ impl Run<'_> {
             is_described: false,
             writer: writer(self.format).unwrap(),
             is_as_stored: false,
-            encoding: HowEncoded::default(),
+            // Libraries store what is not finite, too.
+            encoding: HowEncoded { takes_non_finite: true, ..HowEncoded::default() },
             rename: &str::to_owned,
             spread: Spread::OneFile,
             stem: "model".to_owned(),

@@ -80,12 +80,18 @@ fn code<L: Levels>(scaled: f32) -> i32 {
     code
 }
 
+/// What a block is divided by. torch's `clamp` keeps NaN.
+#[inline(always)]
+fn at_least(absmax: f32) -> f32 {
+    if absmax.is_nan() { absmax } else { absmax.max(LEAST) }
+}
+
 /// The codes of a whole block, the first of two in the high half.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Codes have four bits.
 fn whole_block<L: Levels>(values: &[f32; BLOCK], out: &mut [u8; BLOCK / 2]) -> f32 {
     let absmax = largest_magnitude(values);
-    let factor = 1.0 / absmax.max(LEAST);
+    let factor = 1.0 / at_least(absmax);
     // One step after the other, so that each is compiled into vectors.
     let mut codes = [0; BLOCK];
     codes.iter_mut().zip(values).for_each(|(code_of, value)| *code_of = code::<L>(value * factor));
@@ -98,8 +104,7 @@ fn whole_block<L: Levels>(values: &[f32; BLOCK], out: &mut [u8; BLOCK / 2]) -> f
 
 /// The codes of a last block that is not whole.
 fn part_of_a_block<L: Levels>(values: &[f32], out: &mut [u8]) -> f32 {
-    let largest = largest_magnitude(values);
-    let absmax = if largest.is_nan() { largest } else { largest.max(LEAST) };
+    let absmax = at_least(largest_magnitude(values));
     for (pair, out) in values.chunks(2).zip(out) {
         let code_at = |at: usize| code::<L>(pair.get(at).map_or(0.0, |value| value / absmax));
         *out = (code_at(0) << 4 | code_at(1)).to_le_bytes()[0];

@@ -61,6 +61,7 @@ pub(crate) fn is_not_bf16(model: &StoredModel<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::warning::LOADS_WRONG;
 
     #[test]
     fn a_fault_concerns_models_with_such_weights_only() {
@@ -68,7 +69,7 @@ mod tests {
         let dense = &weight("model.layers.0.mlp.shared_expert.up_proj.weight", DType::BF16);
         let expert = &weight("model.layers.0.mlp.experts.3.up_proj.weight", DType::BF16);
         let half = &weight("model.layers.0.mlp.up_proj.weight", DType::F16);
-        let fault = |concerns| LoaderFault { kind: "loads-wrong", concerns, message: "wrong" };
+        let fault = |concerns| LoaderFault { kind: LOADS_WRONG, concerns, message: "wrong" };
         let all = [fault(any), fault(has_expert_matrices), fault(is_not_bf16)];
         let warnings = |faults: &[LoaderFault], weights: &[&Candidate<'_>]| {
             let model = StoredModel { encoded: weights.to_vec() };
@@ -80,6 +81,6 @@ mod tests {
         assert_eq!(warnings(&all, &[dense, half]).len(), 2);
         let warning = &warnings(&all[1..2], &[expert])[0];
         let said = (warning.kind, &*warning.key, &warning.value, &*warning.message);
-        assert_eq!(said, ("loads-wrong", "type", &Json::from("x"), "wrong"));
+        assert_eq!(said, (LOADS_WRONG, "type", &Json::from("x"), "wrong"));
     }
 }

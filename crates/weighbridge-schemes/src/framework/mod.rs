@@ -8,6 +8,7 @@
 pub(crate) mod activation_scales;
 mod beside;
 mod bid;
+mod candidate;
 mod choices;
 mod configs;
 pub(crate) mod conventions;
@@ -42,6 +43,7 @@ mod unclaimed;
 
 pub use beside::{Additions, ConfigFile, Holds, SHARED, Traces};
 pub use bid::{Bid, Bids, Part};
+pub use candidate::Candidate;
 pub use choices::SchemeChoice;
 pub use configs::Configs;
 pub use encoder::{Decoded, EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
@@ -52,9 +54,7 @@ pub use loader_faults::{LoaderFault, StoredModel};
 pub use match_budget::MatchBudget;
 pub use method::{Method, Sign};
 pub use origins::{Origins, Portion, RowRule, Rule};
-pub use quantizer::{
-    Candidate, Chosen, Largest, QuantizeWishes, Quantizer, Request, TypeAssignment,
-};
+pub use quantizer::{Chosen, Largest, QuantizeWishes, Quantizer, Request, TypeAssignment};
 pub use recipe::Recipe;
 pub use registry::{PLAIN, Registry};
 pub use repack::{

@@ -12,7 +12,7 @@ use crate::catalog::Value;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::framework::configs::SETTINGS;
-use crate::framework::{Additions, Configs, Encoder, Importance, LoaderFault};
+use crate::framework::{Additions, Candidate, Configs, Encoder, Importance, LoaderFault};
 use crate::warning::Warning;
 
 /// A way to store a model, as users name it.
@@ -101,18 +101,6 @@ pub struct QuantizeWishes {
     pub has_importance: bool,
     /// Whether to search as if all columns were equally important.
     pub thorough: bool,
-}
-
-/// A weight that may be quantized.
-pub struct Candidate<'a> {
-    /// Name in the output.
-    pub name: &'a str,
-    /// Dimensions, outermost first.
-    pub shape: &'a [u64],
-    /// Type of its numbers, as stored or decoded.
-    pub dtype: DType,
-    /// Block type it is stored in, if any.
-    pub block: Option<&'static str>,
 }
 
 /// The decisions for a model.

@@ -48,6 +48,7 @@ mod origins;
 mod rounding;
 mod rows;
 mod scaled_fp4;
+mod scales;
 mod search;
 mod simple;
 mod splits;

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use super::scales;
 use crate::blocks::Block;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
@@ -79,6 +80,10 @@ impl<const GROUPS: usize, const BYTES: usize> Packer for Blocks<GROUPS, BYTES> {
 
     fn file_type(&self) -> Option<u32> {
         Some(self.file_type)
+    }
+
+    fn applies_factor(&self, architecture: &str, weight: &str) -> bool {
+        scales::is_applied(Some(architecture), weight)
     }
 
     fn pack(&self, panel: &Panel<'_>, out: &mut [&mut [u8]]) -> Result<()> {

@@ -4,12 +4,13 @@
 use crate::error::Result;
 use crate::input::Vouched;
 use crate::model::Model;
+use crate::source::Source;
 use crate::text::escaped;
 
 /// Notes on the files for whose bytes nothing vouches; an error if a file is not what its origin
 /// states.
 pub(super) fn unvouched<'m>(models: impl Iterator<Item = &'m Model>) -> Result<Vec<String>> {
-    let inputs = models.flat_map(|model| model.sources().iter().map(|source| source.input()));
+    let inputs = models.flat_map(|model| model.sources().iter().map(Source::input));
     let (mut not_whole, mut unstated) = (Vec::new(), Vec::new());
     for input in inputs {
         let names = match input.vouch()? {

@@ -150,6 +150,12 @@ pub trait Packer: Send + Sync {
         None
     }
 
+    /// Whether llama.cpp applies a factor beside the tensor, which is its weight in a model of an
+    /// architecture.
+    fn applies_factor(&self, _architecture: &str, _weight: &str) -> bool {
+        true
+    }
+
     /// Packs a panel into the bytes of each tensor that it makes.
     fn pack(&self, panel: &Panel<'_>, out: &mut [&mut [u8]]) -> Result<()>;
 }

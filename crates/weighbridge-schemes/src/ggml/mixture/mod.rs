@@ -12,7 +12,6 @@ mod facts;
 mod file_types;
 mod notes;
 mod rules;
-mod scales;
 mod sizes;
 #[cfg(test)]
 mod tests;
@@ -25,7 +24,7 @@ use decide::{Decision, Decisions};
 use file_types::{FILE_TYPES, FileType};
 use notes::Notes;
 
-use super::{BlockEncoder, nvfp4_with_scale};
+use super::{BlockEncoder, nvfp4_with_scale, scales};
 use crate::blocks::Block;
 use crate::catalog::Value;
 use crate::dtype::StoredType;
@@ -165,7 +164,7 @@ impl FileType {
         }
         let architecture = (request.metadata)("general.architecture");
         let architecture = architecture.as_ref().and_then(Value::as_str);
-        if has_scale(weight.name) && scales::is_applied(architecture, weight.name) {
+        if scales::is_common(weight.name) && scales::is_applied(architecture, weight.name) {
             (WITH_SCALE, importance)
         } else if is_asked {
             (becomes, importance)
@@ -261,29 +260,6 @@ const MXFP4: &str = "MXFP4-ggml";
 const MXFP4_NOTE: &str = "in GGUF files, MXFP4 is the ggml type (file type MXFP4_MOE), used for \
                           every matrix except the output; type MXFP4_MOE uses it for experts only, \
                           and Q8_0 for the rest";
-
-/// Whether llama.cpp looks for the scale of a weight of that name.
-fn has_scale(name: &str) -> bool {
-    const MATRICES: [&str; 14] = [
-        "attn_q",
-        "attn_k",
-        "attn_v",
-        "attn_qkv",
-        "attn_output",
-        "ffn_gate",
-        "ffn_up",
-        "ffn_down",
-        "ffn_gate_shexp",
-        "ffn_up_shexp",
-        "ffn_down_shexp",
-        "ffn_gate_exps",
-        "ffn_up_exps",
-        "ffn_down_exps",
-    ];
-    let inside = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
-    let matrix = inside.and_then(|(_, rest)| rest.strip_suffix(".weight"));
-    matrix.is_some_and(|matrix| MATRICES.contains(&matrix))
-}
 
 /// What becomes of a weight that changes.
 fn fate(change: Option<Change>) -> Result<TypeAssignment> {

@@ -65,7 +65,8 @@ pub(super) fn assign(
         }
         _ => {
             let tensors = wanted.map(|weight| by_type(translated, weight, types)).collect();
-            Assignment { tensors, ..Assignment::default() }
+            let notes = translated.note_on_codes.iter().cloned().collect();
+            Assignment { tensors, notes, ..Assignment::default() }
         }
     })
 }

@@ -15,15 +15,37 @@ use crate::schemes::{CodedWeight, EncodedTensor, PackedWeight, SCHEMES, Taker};
 /// What becomes of tensors that are repacked, by their names.
 pub(super) type Packed = HashMap<String, PackedWeight>;
 
-/// All tensors, with those first that a format can hold without decoding them, and the factors beside
-/// them; none if there are no such tensors.
+/// The tensors of a model of which some may be repacked.
+#[derive(Default)]
+pub(super) struct Repacked {
+    /// All of them, those first that are repacked, and the factors beside them; none if there are no
+    /// such tensors.
+    pub(super) tensors: Option<(Vec<Derived>, Packed)>,
+    /// Those that are decoded because llama.cpp would ignore their factors.
+    decoded: Vec<String>,
+}
+
+impl Repacked {
+    /// A note on tensors that are decoded.
+    pub(super) fn note(&self, architecture: &str) -> Option<String> {
+        let (first, count) = (self.decoded.first()?, self.decoded.len());
+        let weights = if count == 1 { "weight is" } else { "weights are" };
+        Some(format!(
+            "{count} {weights} decoded, such as {first}: llama.cpp would ignore the scale beside \
+             their blocks in architecture {architecture}"
+        ))
+    }
+}
+
+/// All tensors, with those that a format can hold without decoding them.
 pub(super) fn repacked(
     model: &Model,
     derived: &[Derived],
     writer: &dyn Writer,
+    architecture: &str,
     rename: &dyn Fn(&str) -> String,
-) -> Result<Option<(Vec<Derived>, Packed)>> {
-    let mut all = Packed::new();
+) -> Result<Repacked> {
+    let (mut all, mut decoded) = (Packed::new(), Vec::new());
     let is_stored = |tensor: &Derived| match &tensor.from {
         MadeOf::Weights(pieces) | MadeOf::InTurn(pieces, _) => {
             pieces.iter().any(|(weight, _)| !weight.is_plain())
@@ -31,7 +53,7 @@ pub(super) fn repacked(
         MadeOf::Numbers(_) => false,
     };
     if !derived.iter().any(is_stored) {
-        return Ok(None);
+        return Ok(Repacked::default());
     }
     let drafted = model.derived(derived.to_vec())?;
     let mut found = HashMap::new();
@@ -59,6 +81,12 @@ pub(super) fn repacked(
             continue;
         };
         let activations = factors(&weights, &mut inputs)?.unwrap_or_default();
+        let has_factors = !are_ones(&own) || !are_ones(&activations);
+        if has_factors && !packed.packer.applies_factor(architecture, &name) {
+            decoded.push(name);
+            rest.push(tensor);
+            continue;
+        }
         all.insert(tensor.name.clone(), packed);
         let module = tensor.name.strip_suffix(".weight").unwrap_or(&tensor.name).to_owned();
         first.push(tensor);
@@ -71,7 +99,8 @@ pub(super) fn repacked(
         }
     }
     first.append(&mut rest);
-    Ok((!all.is_empty()).then_some((first, all)))
+    let tensors = (!all.is_empty()).then_some((first, all));
+    Ok(Repacked { tensors, decoded })
 }
 
 /// The blocks of a tensor's codes, if the format can hold such.

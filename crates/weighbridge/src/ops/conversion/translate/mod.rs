@@ -57,6 +57,8 @@ pub(super) struct Translated {
     pub(super) note: Option<&'static str>,
     /// Further remarks about the translation.
     pub(super) notes: Vec<String>,
+    /// A remark about codes that are decoded, if no quantizer decides about them.
+    pub(super) note_on_codes: Option<String>,
     /// What it is made of, where codes are moved that could be decoded.
     draft: Option<Draft>,
 }
@@ -83,6 +85,7 @@ impl Translated {
             warnings: Vec::new(),
             note: None,
             notes: Vec::new(),
+            note_on_codes: None,
             draft: None,
         }
     }

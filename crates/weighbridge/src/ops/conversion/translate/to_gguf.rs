@@ -17,7 +17,7 @@ use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, keys};
 use crate::ops::Dropped;
 use crate::ops::conversion::Task;
-use crate::ops::conversion::repacked::{Packed, repacked};
+use crate::ops::conversion::repacked::{Packed, Repacked, repacked};
 use crate::pipeline::{Kept, OutputType, set_entry};
 use crate::text::escaped;
 use crate::tokenizer;
@@ -41,13 +41,13 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
         let message = "cannot tell the model family: no config.json beside the weights";
         Error::unsupported(message).remedy(Remedy::KeepNames)
     })?;
-    if keys::architecture(config).is_none() {
+    let Some(architecture) = keys::architecture(config) else {
         let message = match config["model_type"].as_str() {
             Some(family) => format!("model family `{}` is not supported", escaped(family)),
             None => "config.json states no model family (model_type)".to_owned(),
         };
         return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
-    }
+    };
     let weights: Vec<Weight> = model.weights().collect();
     let mut tokenizer = tokenizer_entries(model, config, task.options.pre.as_deref())?;
     let tokens = tokenizer.iter().find_map(|(key, value)| match value {
@@ -72,13 +72,17 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     let asked = task.values.dtype();
     let writer = (asked == OutputType::Auto).then_some(task.target.writer);
     let rename = |name: &str| task.options.renamed(name);
-    let moved = writer.map(|writer| repacked(model, &derived, writer, &rename)).transpose()?;
+    let moved = match writer {
+        Some(writer) => repacked(model, &derived, writer, architecture, &rename)?,
+        None => Repacked::default(),
+    };
+    let note_on_codes = moved.note(architecture);
     let next_layers = names::next_layers(&side);
     let draft = Draft { next_layers, ..Draft::new(model, derived, tokenizer)? };
-    let translated = draft.finish(model, asked, moved.flatten())?;
+    let translated = draft.finish(model, asked, moved.tensors)?;
     let left_out = left_out(translation.left_out, &weights);
     let notes = keys::note_on_next_layers(config, next_layers).into_iter().collect();
-    Ok(Translated { left_out, notes, ..translated })
+    Ok(Translated { left_out, notes, note_on_codes, ..translated })
 }
 
 /// Weights that a translation leaves out.
