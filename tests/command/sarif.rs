@@ -81,7 +81,7 @@ fn results_name_rules_and_files_that_are_there() {
     let driver = &run["tool"]["driver"];
     let results = run["results"].as_array().unwrap();
     for result in results {
-        let rule = &driver["rules"][result["ruleIndex"].as_u64().unwrap() as usize];
+        let rule = &driver["rules"][index(&result["ruleIndex"])];
         assert_eq!(rule["id"], result["ruleId"]);
         assert_eq!(rule["defaultConfiguration"]["level"], result["level"]);
         assert!(!rule["help"]["text"].as_str().unwrap().is_empty());
@@ -101,7 +101,7 @@ fn results_name_rules_and_files_that_are_there() {
     let unread = &invocation["toolExecutionNotifications"];
     assert_eq!(files(unread), ["gguf/short.gguf"]);
     let descriptor = &unread[0]["descriptor"];
-    let named = &driver["notifications"][descriptor["index"].as_u64().unwrap() as usize];
+    let named = &driver["notifications"][index(&descriptor["index"])];
     assert_eq!(named["id"], descriptor["id"]);
     assert_eq!(invocation["executionSuccessful"], false);
     assert_eq!(invocation["exitCode"], 1);
@@ -122,4 +122,7 @@ fn exit_codes_are_those_of_the_text() {
         assert_eq!(sarif.status.code(), text);
         assert_eq!(log["runs"][0]["invocations"][0]["exitCode"].as_i64(), text.map(i64::from));
     }
+}
+fn index(value: &Json) -> usize {
+    usize::try_from(value.as_u64().unwrap()).unwrap()
 }

@@ -129,7 +129,7 @@ impl<'t> Translator<'t> {
         };
         let rows = *shape.first()?;
         let width = self.facts.head_width.or_else(|| rows.checked_div(count)).unwrap_or(0);
-        let fits = width > 0 && width % 2 == 0 && count.checked_mul(width) == Some(rows);
+        let fits = width > 0 && width.is_multiple_of(2) && count.checked_mul(width) == Some(rows);
         (!fits).then(|| match self.facts.head_width {
             Some(width) => format!("{count} heads of {width} rows ({what})"),
             None => format!("{count} heads of an even number of rows ({what})"),

@@ -17,6 +17,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import _interpreter
+
+_interpreter.refuse_others()
+
 from ._arrays import DTypeLike
 from ._errors import (
     LimitError,

@@ -199,7 +199,7 @@ mod tests {
         .concat();
         let local = [b"PK\x03\x04", &fields[..], name.as_bytes(), contents].concat();
         let entry = [b"PK\x01\x02\x14\0", &fields[..], &[0; 14], name.as_bytes()].concat();
-        let (at, size) = (local.len() as u32, entry.len() as u32);
+        let [at, size] = [&local, &entry].map(|bytes| u32::try_from(bytes.len()).unwrap());
         let end = [b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &size.to_le_bytes()[..], &at.to_le_bytes()];
         [&local[..], &entry, &end.concat(), &[0, 0]].concat()
     }
