@@ -52,7 +52,8 @@ pub(super) const GPT_OSS: Family = Family {
 const RULES: &[Rule] = &[
     // Where no layer has a window, the context is written.
     free(&["sliding_window"]),
-    free(&["hidden_act"]),
+    // The second and third are OpenAI's own names.
+    free(&["hidden_act", "experts_per_token", "initial_context_length"]),
     NEEDS_HEAD,
     fails(
         &["attention_bias"],

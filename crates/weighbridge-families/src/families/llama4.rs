@@ -23,6 +23,7 @@ pub(super) const LLAMA4: Family = Family {
             ("num_experts_per_tok", 1.0),
             ("num_local_experts", 16.0),
             ("interleave_moe_layer_step", 1.0),
+            ("attention_chunk_size", 8192.0),
         ],
         ..DEFAULTS
     }),

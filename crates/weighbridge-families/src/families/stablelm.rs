@@ -33,7 +33,8 @@ pub(super) const STABLELM: Family = Family {
     ..DECODER
 };
 
-const RULES: &[Rule] = &[SILU, free(&["use_qkv_bias", "qk_layernorm"]), NEEDS_HEAD, HEADS_SHARE];
+const RULES: &[Rule] =
+    &[SILU, free(&["use_qkv_bias", "qk_layernorm", "norm_eps"]), NEEDS_HEAD, HEADS_SHARE];
 
 /// The largest has a norm for each head, and none between attention and what stands beside it.
 const NORMS: &[Row] = &[

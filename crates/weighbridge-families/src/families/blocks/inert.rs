@@ -29,7 +29,7 @@ pub(crate) const INERT: &[&str] = &[
     "finetuning_task", "forced_bos_token_id", "forced_eos_token_id", "id2label", "is_decoder",
     "is_encoder_decoder", "keys_to_ignore_at_inference", "label2id", "length_penalty", "min_length",
     "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_labels", "num_return_sequences",
-    "output_attentions", "output_hidden_states", "output_scores", "prefix", "problem_type",
+    "output_attentions", "output_hidden_states", "output_past", "output_scores", "prefix", "problem_type",
     "pruned_heads", "remove_invalid_values", "repetition_penalty", "return_dict",
     "return_dict_in_generate", "suppress_tokens", "task_specific_params", "temperature",
     "tf_legacy_loss", "tie_encoder_decoder", "top_k", "top_p", "torchscript", "typical_p",

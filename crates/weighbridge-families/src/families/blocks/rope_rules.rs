@@ -60,10 +60,19 @@ const ATTENTION_FACTOR: Rule = differs(
         let is_stated = ["attention_factor", "mscale"]
             .iter()
             .any(|key| !case.value(&format!("rope_scaling.{key}")).is_null());
-        !scales_by(case, "yarn") || !is_stated || case.settings.local_theta().is_none()
+        let is_carried = case.settings.local_theta().is_none();
+        !scales_by(case, "yarn") || !is_stated || is_carried || is_own_factor(case)
     },
     "uses the factor of YaRN itself",
 );
+
+/// Whether a config states what YaRN computes by itself.
+fn is_own_factor(case: &Case<'_>) -> bool {
+    let number = |key: &str| case.value(key).as_f64();
+    let own = number("rope_scaling.factor").map(|factor| 0.1 * factor.ln() + 1.0);
+    let stated = number("rope_scaling.attention_factor");
+    own.zip(stated).is_some_and(|(own, stated)| (own - stated).abs() < 1e-6)
+}
 
 const TRUNCATE: Rule = differs(
     &["rope_scaling.truncate"],

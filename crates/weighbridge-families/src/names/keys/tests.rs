@@ -250,3 +250,45 @@ fn what_is_not_known_is_refused_by_name() {
     });
     assert!(about(&wrong).contains("block_count"));
 }
+
+/// Settings of configs as they are published that llama.cpp does not follow. Every other key of theirs is
+/// accounted for.
+const UNFOLLOWED: &[(&str, &[&str])] = &[
+    ("gpt-oss-20b", &["rope_scaling.truncate"]),
+    ("gpt2-inner", &["scale_attn_by_inverse_layer_idx"]),
+    ("llama-4-maverick", &["use_qk_norm"]),
+    ("llama-dynamic", &["rope_scaling.rope_type"]),
+    ("llama-yarn", &["rope_scaling.beta_fast", "rope_scaling.beta_slow"]),
+    ("mobile-llm", &["attention_chunk_size"]),
+    ("olmo-3-short", &["sliding_attention.rope_theta"]),
+    ("phi-3-mini", &["sliding_window"]),
+    ("qwen3-moe", &["norm_topk_prob"]),
+    ("qwen3-moe-bare", &["norm_topk_prob"]),
+    ("starcoder2", &["sliding_window"]),
+];
+
+#[test]
+fn published_settings_are_accounted_for() {
+    let mut found = Vec::new();
+    for row in rows("configs.json") {
+        let about = About {
+            config: &row["config"],
+            generation: None,
+            card: None,
+            pooling: None,
+            next_layers: None,
+            folder: "hf",
+            parameters: Parameters::default(),
+            file_type: 32,
+        };
+        let keys: Vec<String> = warnings(&about, &[]).into_iter().map(|found| found.key).collect();
+        if !keys.is_empty() {
+            found.push((row["name"].as_str().unwrap().to_owned(), keys));
+        }
+    }
+    found.sort();
+    let wanted = UNFOLLOWED.iter().map(|(name, keys)| {
+        ((*name).to_owned(), keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>())
+    });
+    assert_eq!(found, wanted.collect::<Vec<_>>());
+}
