@@ -89,8 +89,8 @@ impl Quantizer for FileType {
         let fates = weights
             .map(|(weight, change)| {
                 let is_asked = (request.asked)(weight.name).is_some();
-                let change =
-                    change.map(|change| self.with_scale(request, weight, change, is_asked, &mut notes));
+                let change = change
+                    .map(|change| self.with_scale(request, weight, change, is_asked, &mut notes));
                 fate(change).map_err(|error| error.in_tensor(weight.name))
             })
             .collect::<Result<_>>()?;
