@@ -18,7 +18,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 FAMILIES = """llama mistral mixtral qwen2 qwen2_moe qwen3 qwen3_moe gemma gemma2 gemma3_text phi3 gpt_oss
 deepseek_v2 deepseek_v3 glm4 glm4_moe granite olmo2 olmo3 smollm3 cohere cohere2 starcoder2 stablelm nemotron
-gpt2""".split()
+gpt2 arcee""".split()
 
 # Of no influence on what a model computes from a text.
 WITHOUT = re.compile(

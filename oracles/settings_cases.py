@@ -324,6 +324,14 @@ CASES = {
         ],
         less_one=True,
     ),
+    "arcee": Cases(
+        "arcee",
+        HEADS,
+        [
+            *each("hidden_act", "silu", "gelu", "relu"),
+            *[*BIAS, *MLP_BIAS, *ROTARY, *TIED, *HEAD, *EPS, *KV, *NOTHING, *NOT_CAUSAL],
+        ],
+    ),
     "stablelm": Cases(
         "stablelm",
         dict(hidden_size=128, **rope(partial_rotary_factor=0.25)),

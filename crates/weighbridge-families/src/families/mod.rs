@@ -64,6 +64,7 @@ families! {
     deepseek_v2::DEEPSEEK_V2,
     llama4::LLAMA4,
     nemotron::NEMOTRON,
+    arcee::ARCEE,
     gpt2::GPT2,
     stablelm::STABLELM,
     bert::BERT,
