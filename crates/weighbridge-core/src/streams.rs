@@ -1,4 +1,4 @@
-//! Compressed files that are no archives: gzip, zlib, bzip2, xz, LZMA, zstd.
+//! Compressed streams without an archive around them: gzip, zlib, bzip2, xz, LZMA, zstd.
 //!
 //! Python's libraries write pickles into them. What such a file holds is only known by unpacking it,
 //! so its start is unpacked first, and the rest only if that is worth looking at.
@@ -88,7 +88,7 @@ impl StreamCompression {
         names.iter().any(|name| name.eq_ignore_ascii_case(extension))
     }
 
-    /// Unpacks the first bytes, at most `len`: fewer if there are no more, or if the rest is damaged.
+    /// Unpacks up to `len` bytes from the start. Short or damaged streams give fewer.
     pub fn start(self, input: &Input, len: usize, budget: &Budget) -> Result<Vec<u8>> {
         let mut contents = Vec::new();
         let mut stream = Stream::new(self, input, budget)?;

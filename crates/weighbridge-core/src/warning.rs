@@ -41,3 +41,33 @@ impl Warning {
         Self { kind, key: key.into(), value, message: message.into() }
     }
 }
+
+/// The longest value that [`Warning::subject`] shows in full.
+const LONGEST: usize = 60;
+
+impl Warning {
+    /// The key with its value, for a line of text. Long values are cut.
+    pub fn subject(&self) -> String {
+        if self.value.is_null() {
+            return self.key.clone();
+        }
+        let value = self.value.to_string();
+        match value.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{} {}..", self.key, &value[..end]),
+            None => format!("{} {value}", self.key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_cut() {
+        let of = |value: Value| Warning::new(NOT_CARRIED, "key", value, "").subject();
+        assert_eq!(of(Value::Null), "key");
+        assert_eq!(of(1.5.into()), "key 1.5");
+        assert_eq!(of("ä".repeat(100).into()).chars().count(), "key ".len() + LONGEST + 2);
+    }
+}

@@ -45,10 +45,10 @@ pub(crate) fn warned(out: &mut dyn Write, page: &Page, warnings: &[Warning]) -> 
         return Ok(());
     }
     writeln!(out)?;
-    for Warning { key, value, message, .. } in warnings {
-        let value = if value.is_null() { String::new() } else { format!(" {value}") };
+    for warning in warnings {
+        let text = format!("{}: {}", warning.subject(), warning.message);
         write!(out, "  {ALARM}warning:{ALARM:#} ")?;
-        wrapped(out, page.width, 8, 11, &escaped(&format!("{key}{value}: {message}")))?;
+        wrapped(out, page.width, 8, 11, &escaped(&text))?;
     }
     Ok(())
 }

@@ -82,8 +82,8 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     Ok(file.finish())
 }
 
-/// Searches the pickles behind the first: `pickle.load` may be called again on the same file. What
-/// breaks off ends it, except for joblib, which goes on behind bytes that are no pickle.
+/// Searches the pickles behind the first: `pickle.load` may be called again on the same file. An
+/// incomplete pickle ends the search. joblib stores raw bytes between pickles, so its files are searched on.
 fn further(
     first: &Program<'_>,
     pickles: &mut Pickles<'_>,

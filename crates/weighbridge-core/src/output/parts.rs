@@ -1,8 +1,8 @@
 //! Files that get their names together: the parts of one model, in a folder of other files.
 //!
 //! Under the final names there are never parts of two runs. Old parts are set aside first, all of
-//! them; then the new ones get their names, the first part last, since readers begin with it. Whatever
-//! ends this halfway leaves an incomplete set, which nobody opens, and the new parts where they were
+//! them; then the new ones get their names, the first part last, since readers begin with it. An
+//! interruption leaves an incomplete set, which readers reject. The new parts stay where they were
 //! written, so that the run can be resumed.
 
 use std::ffi::OsStr;

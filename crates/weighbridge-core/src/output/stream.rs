@@ -66,7 +66,7 @@ impl Stream<File> {
     }
 }
 
-/// How often a pipe is tried that nobody reads from.
+/// The interval between attempts to open a pipe without a reader.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Opens what can be written front to back; `None` if the work was stopped while a pipe had no

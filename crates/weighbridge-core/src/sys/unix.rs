@@ -20,7 +20,7 @@ pub fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)
 }
 
-/// Opens a named pipe for writing; `None` while nobody reads from it. Writes wait, as they usually do.
+/// Opens a named pipe for writing. Returns `None` while the pipe has no reader. Writes block.
 pub fn open_pipe(path: &Path) -> io::Result<Option<File>> {
     match File::options().write(true).custom_flags(libc::O_NONBLOCK).open(path) {
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),

@@ -12,7 +12,7 @@ pub struct About<'a> {
     pub card: Option<&'a str>,
     /// How the vectors of all tokens become one, as sentence-transformers say it in a file of its own.
     pub pooling: Option<&'a Json>,
-    /// How many layers that predict further tokens the weights have, if the config need not be believed.
+    /// The number of next-token prediction layers in the weights, where it overrides the config.
     pub next_layers: Option<u64>,
     /// The name of the folder.
     pub folder: &'a str,

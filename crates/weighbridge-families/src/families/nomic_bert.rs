@@ -21,7 +21,44 @@ pub(super) const NOMIC_BERT: Family = Family {
     ..BERT
 };
 
-const RULES: &[Rule] = &[free(&["*"])];
+const RULES: &[Rule] = &[
+    differs(&["rotary_scaling_factor"], off, "does not stretch rotary positions for long texts"),
+    differs(&["use_rms_norm"], off, "uses norms with a mean"),
+    differs(&["parallel_block"], off, "runs attention before the feed-forward layers"),
+    differs(&["scale_attn_by_inverse_layer_idx"], off, "scales all layers alike"),
+    differs(&["scale_attn_weights"], on, "divides queries by the root of the width of a head"),
+    // Other values of these are rejected.
+    free(&[
+        "activation_function",
+        "causal",
+        "mlp_fc1_bias",
+        "mlp_fc2_bias",
+        "moe_every_n_layers",
+        "num_experts",
+        "prenorm",
+        "qkv_proj_bias",
+        "rotary_emb_fraction",
+        "rotary_emb_interleaved",
+        "rotary_emb_scale_base",
+    ]),
+    // How the original code computes the same numbers, and what its other heads do.
+    free(&[
+        "dense_seq_output",
+        "fused_bias_fc",
+        "fused_dropout_add_ln",
+        "last_layer_subset",
+        "pad_vocab_size_multiple",
+        "parallel_block_tied_norm",
+        "reorder_and_upcast_attn",
+        "rope_theta",
+        "summary_activation",
+        "summary_proj_to_labels",
+        "summary_type",
+        "summary_use_proj",
+        "type_vocab_size",
+        "use_xentropy",
+    ]),
+];
 
 /// Positions are rotary.
 const ROWS: &[Row] = &[

@@ -57,5 +57,5 @@ pub(crate) const BACK: Back = Back {
     activation: ("hidden_act", "silu"),
 };
 
-/// What the class takes in families whose layers may have a window, of which no file says anything.
+/// The class default of the sliding window switch, which GGUF files do not store.
 pub(crate) const NO_WINDOWS: (&str, &str) = ("use_sliding_window", "false");

@@ -20,8 +20,8 @@ pub(crate) fn scaling_factor(settings: &Settings) -> Option<Json> {
     kind.and_then(|_| settings.rope(&["factor"]).cloned())
 }
 
-/// By what attention is multiplied in models scaled by YaRN, over what llama.cpp multiplies it by of
-/// itself. The converter writes another key, which nobody reads.
+/// The attention factor of YaRN models, divided by the factor that llama.cpp applies by itself. The
+/// converter writes `yarn_attn_factor` instead, which llama.cpp reads for two architectures only.
 pub(crate) fn yarn_factor(settings: &Settings) -> Option<Json> {
     scaling(settings).filter(|kind| kind == "yarn")?;
     // Latent attention has a multiplier of its own, and this one is for layers with a window too.

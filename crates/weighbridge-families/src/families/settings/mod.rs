@@ -65,7 +65,9 @@ impl Settings {
     pub fn named(&self, key: &str) -> Json {
         let of_full = format!("full_attention.{key}");
         let is_it = |(name, _): &(String, Json)| *name == key || *name == of_full;
-        self.all().into_iter().find(is_it).map(|(_, value)| value).unwrap_or_default()
+        let own = self.values.get(key).filter(|_| !rope::is_stated_by(key)).cloned();
+        let found = own.or_else(|| rope::named(&self.rope).into_iter().find(is_it).map(|(_, v)| v));
+        found.unwrap_or_default()
     }
 
     /// A number that is not negative.

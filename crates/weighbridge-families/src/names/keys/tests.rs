@@ -126,6 +126,20 @@ fn rows(name: &str) -> Vec<Json> {
     rows.as_array().unwrap().clone()
 }
 
+/// A config of the list, as it lies in a repository.
+fn published(row: &Json) -> About<'_> {
+    About {
+        config: &row["config"],
+        generation: row.get("generation"),
+        card: None,
+        pooling: None,
+        next_layers: None,
+        folder: "hf",
+        parameters: Parameters::default(),
+        file_type: 32,
+    }
+}
+
 /// Entries of configs with which the converter's file does not run as the model does, or not at all.
 /// Ours follow what `oracles/check_settings.py` has run.
 const BEYOND: &[(&str, &[&str])] = &[
@@ -142,16 +156,7 @@ fn what_configs_leave_out_is_filled_in() {
     assert!(rows.len() > 40);
     let mut wrong = Vec::new();
     for row in rows {
-        let about = About {
-            config: &row["config"],
-            generation: row.get("generation"),
-            card: None,
-            pooling: None,
-            next_layers: None,
-            folder: "hf",
-            parameters: Parameters::default(),
-            file_type: 32,
-        };
+        let about = published(&row);
         let mut found = entries(&about).unwrap_or_else(|error| panic!("{}: {error}", row["name"]));
         // It follows from the folder, which was another one.
         found.retain(|(key, _)| key != "general.name");
@@ -271,16 +276,7 @@ const UNFOLLOWED: &[(&str, &[&str])] = &[
 fn published_settings_are_accounted_for() {
     let mut found = Vec::new();
     for row in rows("configs.json") {
-        let about = About {
-            config: &row["config"],
-            generation: None,
-            card: None,
-            pooling: None,
-            next_layers: None,
-            folder: "hf",
-            parameters: Parameters::default(),
-            file_type: 32,
-        };
+        let about = published(&row);
         let keys: Vec<String> = warnings(&about, &[]).into_iter().map(|found| found.key).collect();
         if !keys.is_empty() {
             found.push((row["name"].as_str().unwrap().to_owned(), keys));

@@ -121,9 +121,8 @@ pub(super) fn translate(model: &Model, task: &Task<'_>) -> Result<Translated> {
 /// An error if programs that read the output will not load it.
 fn refuse_what_fails(translated: &Translated) -> Result<()> {
     let mut fatal = translated.warnings.iter().filter(|warning| warning.kind == WILL_NOT_LOAD);
-    let Some(Warning { key, value, message, .. }) = fatal.next() else { return Ok(()) };
-    let value = if value.is_null() { String::new() } else { format!(" {value}") };
-    let message = format!("config.json: {}{}: {message}", escaped(key), escaped(&value));
+    let Some(first) = fatal.next() else { return Ok(()) };
+    let message = format!("config.json: {}: {}", escaped(&first.subject()), first.message);
     Err(Error::unsupported(message).remedy(Remedy::AllowLossyConfig))
 }
 
