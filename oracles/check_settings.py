@@ -4,7 +4,7 @@
 
 LLAMA_CPP is the source tree with convert_hf_to_gguf.py in it, WORK a folder for models, WEIGH the command. Each row of
 `settings_cases.py` becomes a repository of random weights. transformers runs it in float32; llama.cpp runs what WEIGH
-and what the converter make of it; log-probabilities are compared. The rows go to `settings.tsv` beside this file.
+and what the converter make of it; log-probabilities are compared. The rows go to `settings/FAMILY.tsv` beside this file.
 Exits with 1 if WEIGH is wrong: a file that differs or does not load without a warning, a warning about a file that
 agrees, a refusal of what would run.
 """
@@ -34,7 +34,7 @@ from settings_rows import SIZES  # noqa: E402
 import transformers  # noqa: E402
 
 WEIGH = os.path.abspath(CHOSEN[0])
-TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "settings.tsv")
+TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "settings")
 TOKENS = [int(token) for token in numpy.random.default_rng(1).integers(5, 256, 48)]
 # What agrees differs by 1e-5, and by 4e-3 where GELU comes from llama.cpp's table in half precision.
 TOLERANCE = 5e-3
@@ -244,20 +244,9 @@ def line(row):
     return "\t".join(row.get(field, "") for field in FIELDS)
 
 
-def stored():
-    """The lines of earlier runs, by family."""
-    found = {}
-    if os.path.exists(TABLE):
-        with open(TABLE, encoding="utf-8") as file:
-            for entry in file.read().splitlines()[1:]:
-                found.setdefault(entry.split("\t")[0], []).append(entry)
-    return found
-
-
-def store(lines):
-    with open(TABLE, "w", encoding="utf-8") as file:
-        ordered = [entry for name in CASES for entry in lines.get(name, [])]
-        file.write("\n".join(["\t".join(FIELDS), *ordered]) + "\n")
+def store(name, lines):
+    with open(os.path.join(TABLES, name + ".tsv"), "w", encoding="utf-8") as file:
+        file.write("\n".join(["\t".join(FIELDS), *lines]) + "\n")
 
 
 def quiet():
@@ -271,18 +260,18 @@ def quiet():
 def main():
     quiet()
     os.makedirs(OUT, exist_ok=True)
-    lines, wrong, count = stored(), 0, 0
+    wrong, count = 0, 0
     for name, reason in SKIPPED.items():
         print(f"skipped: {name}, {reason}")
     for name in CHOSEN[1:] or CASES:
-        lines[name] = []
+        lines = []
         for row in Family(name).rows():
-            lines[name].append(line(row))
+            lines.append(line(row))
             count += 1
             bad = row.get("verdict", "") not in ("", "right")
             wrong += bad
             print(("! " if bad else "  ") + "  ".join(row.get(field, "") for field in FIELDS[:10]), flush=True)
-        store(lines)
+        store(name, lines)
     print(f"{count} rows, {wrong} wrong")
     return 1 if wrong else 0
 

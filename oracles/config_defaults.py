@@ -1,8 +1,8 @@
 """What transformers' classes take where a config says nothing, of everything that their models read.
 
-    python oracles/config_defaults.py tests/files/to-gguf/defaults.json
+    python oracles/config_defaults.py tests/files/defaults [MODEL_TYPE ..]
 
-For each family that has a way back: the keys of its config that the source of its models reads, and the
+For each family that has a way back (those of the list below, and the `back` of the entries in `families`): the keys of its config that the source of its models reads, and the
 values of a config that states nothing but a hidden size and heads. What follows from those two, what only
 matters in training, and heads for other tasks are left out. A repository made of a GGUF file has to state
 each of these keys, or its report has to name it with this value.
@@ -11,14 +11,18 @@ each of these keys, or its report has to name it with this value.
 import importlib
 import inspect
 import json
+import os
 import re
 import sys
+
+import families
 
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 FAMILIES = """llama mistral mixtral qwen2 qwen2_moe qwen3 qwen3_moe gemma gemma2 gemma3_text phi3 gpt_oss
 deepseek_v2 deepseek_v3 glm4 glm4_moe granite olmo2 olmo3 smollm3 cohere cohere2 starcoder2 stablelm nemotron
 gpt2 arcee""".split()
+FAMILIES += [family.back for family in families.FAMILIES.values() if family.back]
 
 # Of no influence on what a model computes from a text.
 WITHOUT = re.compile(
@@ -46,9 +50,10 @@ def defaults(name):
 
 
 def main():
-    with open(sys.argv[1], "w") as out:
-        lines = (f"{json.dumps(name)}: {json.dumps(defaults(name))}" for name in FAMILIES)
-        out.write("{\n" + ",\n".join(lines) + "\n}\n")
+    for name in sys.argv[2:] or FAMILIES:
+        with open(os.path.join(sys.argv[1], f"{name}.json"), "w") as out:
+            json.dump(defaults(name), out, indent=1)
+            out.write("\n")
 
 
 main()

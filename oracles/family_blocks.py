@@ -80,11 +80,21 @@ class Family:
     names: dict = dataclasses.field(default_factory=dict)
     # Folder to Repository.
     to_gguf: dict = dataclasses.field(default_factory=dict)
-    # Rows of `to-gguf/configs.json`: configs as published repositories have them. What older files say and newer
+    # Rows of `tests/files/configs`: configs as published repositories have them. What older files say and newer
     # ones do not, and the other way round; what nobody says.
     configs: dict = dataclasses.field(default_factory=dict)
     # generation_config.json of some of these.
     generations: dict = dataclasses.field(default_factory=dict)
+    # Settings of some of these that llama.cpp does not follow, so that they get a warning.
+    warned: dict = dataclasses.field(default_factory=dict)
+    # Entries of some of these with which the converter's file does not run as the model does: ours differ.
+    beyond: dict = dataclasses.field(default_factory=dict)
+    # Rows of check_settings.py, by the name of the family there: `Cases` of settings_rows.py.
+    settings: dict = dataclasses.field(default_factory=dict)
+    # Families whose settings are not run, and why.
+    skipped: dict = dataclasses.field(default_factory=dict)
+    # The `model_type` whose class config_defaults.py asks, for families that have a way back.
+    back: str | None = None
 
     def __post_init__(self):
         for one in [*self.names.values(), *self.to_gguf.values()]:

@@ -1,11 +1,11 @@
 """Configs as published repositories have them, and the metadata that llama.cpp's converter makes of each.
 
-    python oracles/gguf_configs.py LLAMA_CPP tests/files/to-gguf
+    python oracles/gguf_configs.py LLAMA_CPP tests/files [FAMILY ..]
 
 No weights: each config is converted alone (the tokenizer is left out too). What a config does not say
-is filled in from the classes of transformers, and that is what these are for. `configs.json` holds
-configs (those of the entries in `families`) and entries, `names.json` what the converter reads out of a
-folder's name, `cards.json` out of a model card.
+is filled in from the classes of transformers, and that is what these are for. `configs/FAMILY.json` holds
+configs (those of the entries in `families`) and entries. Without families, `to-gguf/names.json` is written too (what the
+converter reads out of a folder's name), and `to-gguf/cards.json` (out of a model card).
 """
 
 import json
@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 
 import torch
-from converter import OUT, class_for, converting, gguf
-from families import all_of
+from converter import CHOSEN, OUT, class_for, converting, gguf
+from families import FAMILIES, all_of
 
 NAMES = """hf model-7b Llama-2-7b-chat-hf Meta-Llama-3.1-8B-Instruct Mistral-7B-Instruct-v0.3 Mixtral-8x7B-Instruct-v0.1
 Qwen2.5-7B-Instruct-1M Qwen3-30B-A3B Qwen3-8B gemma-2-9b-it gemma-3-4b-it Phi-3-mini-4k-instruct Phi-3.5-mini-instruct
@@ -69,17 +69,17 @@ def write(name, content):
         file.write(f"[\n{rows}\n]\n")
 
 
-def configs():
-    generations = all_of("generations")
-    for name, content in all_of("configs").items():
+def configs(family):
+    for name, content in family.configs.items():
         with tempfile.TemporaryDirectory() as work:
             folder = os.path.join(work, "hf")
             os.makedirs(folder)
             fill(folder, "config.json", content)
             row = dict(name=name, config=content)
-            if name in generations:
-                fill(folder, "generation_config.json", generations[name])
-                row["generation"] = generations[name]
+            if name in family.generations:
+                fill(folder, "generation_config.json", family.generations[name])
+                row["generation"] = family.generations[name]
+            row.update({key: of[name] for key, of in (("warned", family.warned), ("beyond", family.beyond)) if name in of})
             # No tensors but those that follow from the config, so the size says nothing.
             row["entries"], row["tensors"] = entries(folder, ("general.name", "general.size_label"))
             yield row
@@ -108,6 +108,9 @@ def cards():
 
 if __name__ == "__main__":
     logging.disable(logging.WARNING)
-    write("configs.json", configs())
-    write("names.json", names())
-    write("cards.json", cards())
+    for name, family in FAMILIES.items():
+        if family.configs and (not CHOSEN or name in CHOSEN):
+            write(f"configs/{name}.json", configs(family))
+    if not CHOSEN:
+        write("to-gguf/names.json", names())
+        write("to-gguf/cards.json", cards())

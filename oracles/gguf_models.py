@@ -18,7 +18,7 @@ import gguf_vocabularies as vocabularies
 import torch
 from converter import CHOSEN, OUT, class_for, converting, source
 from families import all_of
-from provenance import record
+from provenance import record_inside
 from tiny_models import build
 
 COMMON = dict(
@@ -87,7 +87,7 @@ def make(name, one):
         convert(hf, os.path.join(folder, f"model-{type}.gguf"), type, one.pre, hparams, one.without_next, one.mend)
     for step in one.unread:
         step(hf)
-    record(folder, *source(one.mend), writer)
+    record_inside(folder, *source(one.mend), writer)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import torch
 from converter import CHOSEN, OUT, class_for, converting, gguf, source
 from families import all_of
 from family_blocks import TOKENS
-from provenance import record
+from provenance import record_inside
 from safetensors.torch import save_file
 from tiny_models import build
 
@@ -81,7 +81,7 @@ def make(name, one):
     if one.fused:
         fused(model, folder)
     laid_out = f"; {one.laid_out}" if one.laid_out else ""
-    record(folder, *source(one.mend), f"transformers {importlib.metadata.version('transformers')}{laid_out}")
+    record_inside(folder, *source(one.mend), f"transformers {importlib.metadata.version('transformers')}{laid_out}")
 
 
 def fused(model, folder):

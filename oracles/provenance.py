@@ -1,4 +1,4 @@
-"""Who wrote a sample and who decoded it: `oracles.json` beside the folders of samples."""
+"""Who wrote a sample and who decoded it: `oracles.json` beside the folders of samples, or `oracle.json` in one."""
 
 import json
 import os
@@ -18,4 +18,11 @@ def record(folder, source, version, writer):
     kept = {case: entries[case] for case in sorted(entries) if os.path.isdir(os.path.join(root, case))}
     with open(path, "w") as out:
         json.dump(kept, out, indent=2)
+        out.write("\n")
+
+
+def record_inside(folder, source, version, writer):
+    """Notes the same in the folder itself, so that two samples never share a file."""
+    with open(os.path.join(folder, "oracle.json"), "w") as out:
+        json.dump({"source": source, "version": version, "writer": writer}, out, indent=2)
         out.write("\n")

@@ -1,5 +1,6 @@
-"""Which settings check_settings.py varies, family by family."""
+"""Which settings check_settings.py varies, family by family. Newer families say it in their entry in `families`."""
 
+from families import all_of
 from family_blocks import ABSENT
 from settings_rows import (
     ACT,
@@ -371,3 +372,5 @@ CASES = {
     "xlm_roberta": Cases("xlm-roberta", dict(ENCODER, type_vocab_size=1), [*ENCODED, *each("pad_token_id", 0, 3)], embed=True),
 }
 SKIPPED = {"nomic_bert": "weigh and the converter read its published form, transformers 5 only its own"}
+CASES.update(all_of("settings"))
+SKIPPED.update(all_of("skipped"))

@@ -1,9 +1,10 @@
-"""Writes docs/settings.md, the list of settings of each family, from the results in settings.tsv.
+"""Writes docs/settings.md, the list of settings of each family, from the results in `settings`.
 
     python oracles/settings_page.py
 """
 
 import csv
+import glob
 import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -42,8 +43,10 @@ def pinned(name):
 
 
 def main():
-    with open(os.path.join(HERE, "settings.tsv"), encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
+    rows = []
+    for path in sorted(glob.glob(os.path.join(HERE, "settings", "*.tsv"))):
+        with open(path, encoding="utf-8", newline="") as file:
+            rows += csv.DictReader(file, delimiter="\t")
     families = list(dict.fromkeys(row["family"] for row in rows))
     varied = [row for row in rows if row["key"] != "baseline"]
     of = lambda *results: [row for row in varied if row["result"] in results]

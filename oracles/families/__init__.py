@@ -11,7 +11,7 @@ FAMILIES = {name: importlib.import_module(f"{__name__}.{name}").FAMILY for name 
 
 
 def all_of(goldens):
-    """What the families have of one kind (`names`, `to_gguf`, `configs`, `generations`), by the names of goldens."""
+    """What the families have of one kind (`names`, `to_gguf`, `configs`, `settings`, ..), by the names of goldens."""
     found = {}
     for name, family in FAMILIES.items():
         for golden, one in getattr(family, goldens).items():

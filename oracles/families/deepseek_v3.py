@@ -31,4 +31,5 @@ FAMILY = Family(
         ),
         "deepseek-v3-bare": dict(architectures=["DeepseekV3ForCausalLM"], model_type="deepseek_v3"),
     },
+    beyond={"deepseek-v3-bare": ["deepseek2.expert_gating_func"]},
 )

@@ -48,4 +48,6 @@ FAMILY = Family(
         "gpt2-inner": published(768, 12, 12, n_inner=1024, scale_attn_by_inverse_layer_idx=True),
         "gpt2-short": dict(architectures=["GPT2LMHeadModel"], model_type="gpt2", n_ctx=512),
     },
+    warned={"gpt2-inner": ["scale_attn_by_inverse_layer_idx"]},
+    beyond={"gpt2-inner": ["gpt2.feed_forward_length"], "gpt2-short": ["gpt2.context_length"]},
 )

@@ -65,4 +65,5 @@ FAMILY = Family(
         ),
         "gpt-oss-bare": dict(architectures=["GptOssForCausalLM"], model_type="gpt_oss"),
     },
+    warned={"gpt-oss-20b": ["rope_scaling.truncate"]},
 )

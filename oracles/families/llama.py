@@ -58,4 +58,6 @@ FAMILY = Family(
     generations={
         "llama-2": dict(temperature=0.6, top_p=0.9, xtc_probability=0.5, xtc_threshold=0.1),
     },
+    warned={"llama-yarn": ["rope_scaling.beta_fast", "rope_scaling.beta_slow"], "llama-dynamic": ["rope_scaling.rope_type"]},
+    beyond={"llama-yarn": ["llama.rope.scaling.attn_factor"]},
 )

@@ -68,4 +68,6 @@ FAMILY = Family(
         ),
         "llama4-bare": dict(architectures=["Llama4ForCausalLM"], model_type="llama4_text"),
     },
+    warned={"llama-4-maverick": ["use_qk_norm"], "mobile-llm": ["attention_chunk_size"]},
+    beyond={"mobile-llm": ["llama4.attention.sliding_window"]},
 )

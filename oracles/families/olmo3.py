@@ -25,4 +25,5 @@ FAMILY = Family(
         ),
         "olmo3-bare": dict(architectures=["Olmo3ForCausalLM"], model_type="olmo3"),
     },
+    warned={"olmo-3-short": ["sliding_attention.rope_theta"]},
 )

@@ -53,4 +53,5 @@ FAMILY = Family(
         ),
         "phi3-bare": dict(architectures=["Phi3ForCausalLM"], model_type="phi3"),
     },
+    warned={"phi-3-mini": ["sliding_window"]},
 )

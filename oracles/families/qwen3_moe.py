@@ -20,4 +20,5 @@ FAMILY = Family(
         ),
         "qwen3-moe-bare": dict(architectures=["Qwen3MoeForCausalLM"], model_type="qwen3_moe"),
     },
+    warned={"qwen3-moe": ["norm_topk_prob"], "qwen3-moe-bare": ["norm_topk_prob"]},
 )

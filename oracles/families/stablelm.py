@@ -55,4 +55,5 @@ FAMILY = Family(
         ),
         "stablelm-bare": dict(architectures=["StableLmForCausalLM"], model_type="stablelm"),
     },
+    beyond={"stablelm-scaled": ["stablelm.rope.scaling.type", "stablelm.rope.scaling.factor"]},
 )  # fmt: skip

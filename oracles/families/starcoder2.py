@@ -20,4 +20,5 @@ FAMILY = Family(
         ),
         "starcoder2-bare": dict(architectures=["Starcoder2ForCausalLM"], model_type="starcoder2"),
     },
+    warned={"starcoder2": ["sliding_window"]},
 )

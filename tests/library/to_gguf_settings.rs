@@ -1,5 +1,5 @@
 //! Settings that a GGUF file does not carry, or that keep llama.cpp from loading it: each is named, and no
-//! other. What each of them does was run in llama.cpp and transformers (`oracles/settings.tsv`).
+//! other. What each of them does was run in llama.cpp and transformers (`oracles/settings`).
 
 use std::collections::BTreeSet;
 

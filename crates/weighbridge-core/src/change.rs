@@ -8,6 +8,8 @@ pub enum Change {
     None,
     /// A constant is added.
     Add(f32),
+    /// Each is multiplied by a constant.
+    Times(f32),
     /// Each becomes minus its exponential: decay rates are stored by their logarithms.
     MinusExp,
 }
@@ -18,6 +20,7 @@ impl Change {
         match self {
             Self::None => number,
             Self::Add(more) => number + more,
+            Self::Times(factor) => number * factor,
             #[allow(clippy::cast_possible_truncation)] // Rounding is the point.
             Self::MinusExp => -(f64::from(number).exp() as f32),
         }
@@ -28,6 +31,7 @@ impl Change {
         match self {
             Self::None => number,
             Self::Add(more) => number + f64::from(more),
+            Self::Times(factor) => number * f64::from(factor),
             Self::MinusExp => -number.exp(),
         }
     }
@@ -41,6 +45,8 @@ mod tests {
     fn numbers_are_changed() {
         assert_eq!(Change::None.of(-0.5), -0.5);
         assert_eq!(Change::Add(1.0).of(0.1), 1.1);
+        assert_eq!(Change::Times(3.0).of(-0.5), -1.5);
+        assert_eq!(Change::Times(3.0).of_double(0.5), 1.5);
         assert_eq!(Change::MinusExp.of(0.0), -1.0);
         assert_eq!(Change::MinusExp.of(1.0), -std::f32::consts::E);
         assert_eq!(Change::MinusExp.of(f32::NEG_INFINITY), 0.0);

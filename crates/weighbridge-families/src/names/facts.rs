@@ -1,5 +1,7 @@
 //! What names, configs and metadata tell about a model: its naming, its family, its heads.
 
+use std::rc::Rc;
+
 use serde_json::Value as Json;
 
 use super::Side;
@@ -66,6 +68,8 @@ pub(super) struct Facts {
     pub tokens: Option<u64>,
     /// The row of the first position, where a config tells.
     pub first_position: Option<u64>,
+    /// The config of a model with Hugging Face's names, with what transformers fills in.
+    pub settings: Option<Rc<Settings>>,
 }
 
 impl Facts {
@@ -79,6 +83,7 @@ impl Facts {
         let is_described = dialect == Dialect::HuggingFace && number(side, HEADS).is_some();
         let stated = config.filter(|_| is_described).map(settings);
         let filled = |key: &str| stated.as_ref()?.count(key);
+        let is_named_so = dialect == Dialect::HuggingFace;
         let family_name = candidates.iter().find(known).or(candidates.first()).cloned();
         Self {
             dialect,
@@ -95,7 +100,8 @@ impl Facts {
             layers: number(side, LAYERS),
             tied: tied(side),
             tokens: tokens(side),
-            first_position: config::find(side.configs, config::HUGGING_FACE).map(first_position),
+            first_position: config.map(first_position),
+            settings: config.filter(|_| is_named_so).map(settings).map(Rc::new),
         }
     }
 

@@ -1,6 +1,7 @@
 //! A part of a weight under its common name.
 
 use super::view::View;
+use crate::families::Place;
 
 /// What a piece is, whatever its model calls it: GGUF's name (of a fused weight, all of its names),
 /// and the number of a stacked expert or head.
@@ -19,6 +20,8 @@ pub(super) struct Piece {
     pub words: Vec<String>,
     /// Which rows are compared if its counterpart has fewer.
     pub cut: Cut,
+    /// Whether the tensor has exactly the view's shape, and how pieces of one tensor lie there.
+    pub laid: Option<Place>,
 }
 
 /// Which rows of the longer one of two matrices are compared.
@@ -35,6 +38,6 @@ pub(super) enum Cut {
 impl Piece {
     /// A part of a weight.
     pub fn part(weight: usize, key: Key, view: View, words: Vec<String>) -> Self {
-        Self { weight, key, view, words, cut: Cut::None }
+        Self { weight, key, view, words, cut: Cut::None, laid: None }
     }
 }

@@ -7,7 +7,9 @@ use super::piece::{Cut, Piece};
 use super::stacks::{Stack, across, in_turn, key_value, stacked, vectors};
 use super::view::View;
 use crate::change::Change;
-use crate::families::{BESIDE, CONSOLIDATED, Family, How, LinearPart, Row, pattern};
+use crate::families::{
+    BESIDE, CONSOLIDATED, Family, How, Laid, Lay, LinearPart, Place, Row, pattern,
+};
 
 /// Translates the names of one side.
 pub(super) struct Translator<'t> {
@@ -58,7 +60,7 @@ impl<'t> Translator<'t> {
                 _ => Cut::None,
             };
             let (key, view) = ((name.to_owned(), None), View::whole(shape));
-            return Some(Piece { weight, key, view, words: Vec::new(), cut });
+            return Some(Piece { weight, key, view, words: Vec::new(), cut, laid: None });
         }
         let (how, names, numbers) = self.names(name)?;
         let expert = (how == How::Expert).then(|| numbers.get(1).copied()).flatten();
@@ -68,10 +70,11 @@ impl<'t> Translator<'t> {
             _ => Cut::None,
         };
         let (key, view) = ((names.join(" "), expert), View::whole(shape));
-        let piece = Piece { weight, key, view, words: Vec::new(), cut };
+        let piece = Piece { weight, key, view, words: Vec::new(), cut, laid: None };
         match how {
             // Parts in another order are to be seen one by one.
             How::Across | How::InTurn => None,
+            How::Own(_) if self.changes => None,
             How::Qkv if self.changes && self.family.pairs => None,
             How::Linear(part) => self.linear(piece, part, shape, Change::None),
             How::Decay => self.linear(piece, LinearPart::Heads, shape, Change::MinusExp),
@@ -98,6 +101,7 @@ impl<'t> Translator<'t> {
             }
             (How::KeyValue, _) => self.key_value(weight, &names, shape),
             (How::Qkv, _) => self.qkv(weight, &names, shape),
+            (How::Own(lay), _) if self.changes => self.own(weight, &names, shape, lay),
             (How::Plain, &[rows, ..]) if names.len() > 1 => {
                 by_rows(weight, &names, &vec![rows / names.len() as u64; names.len()], shape)
             }
@@ -157,6 +161,21 @@ impl<'t> Translator<'t> {
         }
         let heads = Stack::of("head", [heads, each, columns])?;
         Some(key_value(weight, [key, value], heads, self.facts.key_rows?))
+    }
+
+    /// Pieces that lie in a way of the family's own.
+    fn own(&self, weight: usize, names: &[String], shape: &[u64], lay: Lay) -> Option<Vec<Piece>> {
+        let laid = (lay.0)(self.facts.settings.as_deref()?, shape)?.into_iter();
+        let piece = |Laid { tensor, place, view, words }| {
+            let number = match place {
+                Place::Whole => None,
+                Place::Stacked(number) | Place::Joined(number) => Some(number),
+            };
+            let words = if words.is_empty() { Vec::new() } else { vec![words] };
+            let piece = Piece::part(weight, (names.get(tensor)?.clone(), number), view, words);
+            Some(Piece { laid: Some(place), ..piece })
+        };
+        laid.map(piece).collect()
     }
 
     /// A piece of linear attention.
@@ -230,14 +249,26 @@ impl<'t> Translator<'t> {
             Some(rest) if !is_head(name) => rest,
             _ if is_head(name) => &name[name.rfind("lm_head")?..],
             _ if name.starts_with("classifier.") => name,
-            _ => return None,
+            _ => return self.outside(name),
         };
-        let ending = ENDINGS.iter().find(|(end, _)| rest.ends_with(end));
-        let module = ending.map_or(rest, |(end, _)| &rest[..rest.len() - end.len()]);
-        let suffix = ending.map_or(".weight", |(_, suffix)| *suffix);
-        let (pattern, numbers) = pattern(module);
-        Some((self.rows.get(&*pattern)?, suffix, numbers))
+        let (pattern, suffix, numbers) = parsed(rest);
+        let found = self.rows.get(&*pattern).map(|row| (*row, suffix, numbers));
+        found.or_else(|| self.outside(name))
     }
+
+    /// The row of a name outside of the model's prefix.
+    fn outside(&self, name: &str) -> Option<(&'t Row, &'static str, Vec<u64>)> {
+        let (pattern, suffix, numbers) = parsed(name);
+        Some((self.rows.get(&*format!("/{pattern}"))?, suffix, numbers))
+    }
+}
+
+/// A name's module with `#` for its numbers, its ending, and the numbers.
+fn parsed(name: &str) -> (String, &'static str, Vec<u64>) {
+    let ending = ENDINGS.iter().find(|(end, _)| name.ends_with(end));
+    let module = ending.map_or(name, |(end, _)| &name[..name.len() - end.len()]);
+    let (pattern, numbers) = pattern(module);
+    (pattern, ending.map_or(".weight", |(_, suffix)| *suffix), numbers)
 }
 
 /// The rest of the name of a weight that stands beside the model, to predict further tokens.

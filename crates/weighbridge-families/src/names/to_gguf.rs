@@ -10,7 +10,7 @@ use super::{Cut, Dialect, Facts, Named, Piece, Side, keys};
 use crate::catalog::Shape;
 use crate::config;
 use crate::error::{Error, Remedy, Result};
-use crate::families::{DropsHead, Family, computed};
+use crate::families::{DropsHead, Family, Place, computed};
 
 /// What names of stacks of experts have in them.
 const EXPERTS: &str = "_exps.";
@@ -44,6 +44,8 @@ struct Gathered {
     pieces: BTreeMap<u64, Piece>,
     /// Whether its pieces are experts.
     is_stack: bool,
+    /// Whether they have exactly the shapes that they are seen in, and how they lie.
+    laid: Option<Place>,
 }
 
 /// Translates a model. `order` has all of its weights, in the order in which the converter meets them.
@@ -165,7 +167,8 @@ fn gather(all: &mut HashMap<String, Gathered>, piece: Piece, at: usize, from: &s
     let (name, expert) = piece.key.clone();
     let found = all.entry(name.clone()).or_default();
     found.last = at;
-    found.is_stack |= expert.is_some();
+    found.is_stack |= expert.is_some() && !matches!(piece.laid, Some(Place::Joined(_)));
+    found.laid = piece.laid;
     if found.pieces.insert(expert.unwrap_or(0), piece).is_some() {
         let message = format!("another weight already becomes `{name}` in the GGUF file");
         return Err(Error::malformed(message).in_tensor(from));
@@ -200,7 +203,7 @@ fn in_order(gathered: HashMap<String, Gathered>) -> Vec<(String, Gathered)> {
 }
 
 fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
-    let Gathered { pieces, is_stack, .. } = found;
+    let Gathered { pieces, is_stack, laid, .. } = found;
     let Some(first) = pieces.values().next() else {
         return Err(Error::malformed("the tensor would be empty").in_tensor(&name));
     };
@@ -210,6 +213,7 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
     let is_tiled = matches!(first.view.rows, Rows::Tiled { .. });
     let seen = &first.view.shape;
     let mut shape = match &seen[..] {
+        _ if found.laid.is_some() => seen.clone(),
         _ if whole.len() == 1 => {
             [first.view.row_count() * first.view.row_len()].into_iter().collect()
         }
@@ -230,19 +234,52 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
         }
         shape.insert(0, pieces.len() as u64);
     }
+    if matches!(laid, Some(Place::Joined(_))) {
+        shape[0] = joined_rows(&name, pieces)?;
+    }
     let pieces = pieces.values().map(|piece| (piece.weight, piece.view.clone())).collect();
     Ok(Tensor { name, shape, pieces, turns: 1 })
+}
+
+/// The rows of pieces that follow each other. All of them have to be there, and fit.
+fn joined_rows(name: &str, pieces: &BTreeMap<u64, Piece>) -> Result<u64> {
+    let odd = |message: String| Error::malformed(message).in_tensor(name);
+    let missing = (0..).zip(pieces.keys()).find(|(wanted, found)| wanted != *found);
+    if let Some((number, _)) = missing {
+        return Err(odd(format!("part {number} is missing")));
+    }
+    let inner = |piece: &Piece| piece.view.shape.get(1..).map(<[u64]>::to_vec);
+    let mut shapes = pieces.values().map(inner);
+    let first = shapes.next();
+    if shapes.any(|shape| Some(shape) != first) {
+        return Err(odd("its parts have different shapes".to_owned()));
+    }
+    let rows = pieces.values().map(|piece| piece.view.shape.first().copied().unwrap_or(1));
+    Ok(rows.fold(0, u64::saturating_add))
 }
 
 /// Whether llama.cpp wants a tensor in F32, whatever the others are: what is small, and what decides
 /// between experts.
 pub fn wants_single(name: &str, shape: &[u64]) -> bool {
-    const SINGLE: [&str; 5] = [
+    const SINGLE: &[&str] = &[
         ".ffn_gate_inp.weight",
         ".ffn_gate_inp_shexp.weight",
         "position_embd.weight",
         "token_types.weight",
         ".ssm_conv1d.weight",
+        ".ssm_conv1d_q.weight",
+        ".ssm_conv1d_k.weight",
+        ".ssm_conv1d_v.weight",
+        ".shortconv.conv.weight",
+        ".time_mix_first.weight",
+        ".time_mix_w1.weight",
+        ".time_mix_w2.weight",
+        ".time_mix_decay_w1.weight",
+        ".time_mix_decay_w2.weight",
+        ".time_mix_lerp_fused.weight",
+        ".altup_correct_coef.weight",
+        ".altup_predict_coef.weight",
+        ".indexer.proj.weight",
     ];
     const MATRIX: [&str; 3] = [".weight", ".lora_a", ".lora_b"];
     shape.len() <= 1

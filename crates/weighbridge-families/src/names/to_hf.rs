@@ -101,6 +101,10 @@ impl Back<'_> {
             (How::Experts | How::Stacked | How::Across | How::InTurn | How::Heads, _) => {
                 return Err(refused(Error::unsupported(NOT_TOGETHER)));
             }
+            (How::Own(_), _) => {
+                let message = "restoring its layout is not supported yet";
+                return Err(refused(Error::unsupported(message)));
+            }
             (How::Linear(_) | How::Decay, _) => {
                 let message = "restoring the order of its value heads is not supported yet";
                 return Err(refused(Error::unsupported(message)));
@@ -242,7 +246,11 @@ impl Back<'_> {
     fn weight_name(&self, row: &Row, found: &Parsed, expert: Option<u64>) -> String {
         let numbers: Vec<u64> = found.numbers.iter().copied().chain(expert).collect();
         let name = numbered(row.0, &numbers);
-        let prefix = if row.0 == "lm_head" { "" } else { self.family.prefix };
+        let (name, is_outside) = match name.strip_prefix('/') {
+            Some(name) => (name.to_owned(), true),
+            None => (name, row.0 == "lm_head"),
+        };
+        let prefix = if is_outside { "" } else { self.family.prefix };
         let is_bare = BARE.iter().any(|end| name.ends_with(end));
         format!("{prefix}{name}{}", if is_bare { "" } else { found.ending })
     }

@@ -29,6 +29,8 @@ pub(crate) enum Type {
     FlagList,
     /// Numbers of 32 bits.
     Counts,
+    /// Single-precision numbers.
+    Numbers,
 }
 
 /// Where a value is.

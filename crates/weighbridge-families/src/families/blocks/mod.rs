@@ -34,5 +34,7 @@ pub(crate) use super::defaults::{DEFAULTS, Defaults, Head, KeyHeads};
 pub(crate) use super::settings::Settings;
 pub(crate) use super::told::{Told, as_json, single};
 pub(crate) use crate::catalog::Value;
+pub(crate) use crate::change::Change;
 pub(crate) use crate::error::{Error, Result};
 pub(crate) use crate::tokenizer::TokenizerKind as Tokenizer;
+pub(crate) use crate::view::{Rows, View};

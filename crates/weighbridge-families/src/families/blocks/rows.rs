@@ -4,9 +4,15 @@
 //! A row is a module's name, the GGUF tensors that are in it, and how they lie there. `#` stands
 //! for a number: of the layer, then of the expert. Names stand without `.weight` or `.bias`, unless
 //! GGUF's ending is another one, and Hugging Face's without what comes before `layers` (`model.`
-//! mostly).
+//! mostly). A module outside of that begins with a slash.
 //!
 //! GGUF's names are the common ones: everything is translated into them.
+
+use std::fmt;
+use std::ptr::fn_addr_eq;
+
+use crate::families::settings::Settings;
+use crate::view::View;
 
 use How::{Decay, Embedding, Expert, Experts, Key, Linear, Norm, Plain, Query};
 
@@ -49,6 +55,8 @@ pub(crate) enum How {
     /// Decay rates of linear attention, one per value head, stored as logarithms; GGUF stores the
     /// negated rates.
     Decay,
+    /// In a way of the family's own.
+    Own(Lay),
 }
 
 /// What of a weight goes by value heads.
@@ -62,6 +70,55 @@ pub(crate) enum LinearPart {
     Heads,
     /// The columns.
     Columns,
+}
+
+/// A family's own layout: from the config and the shape of a weight, what of it is which part of which
+/// tensor. None for a shape that the config does not make.
+#[derive(Clone, Copy)]
+pub(crate) struct Lay(pub fn(&Settings, &[u64]) -> Option<Vec<Laid>>);
+
+/// A part of a weight in one of the tensors that its row names.
+pub(crate) struct Laid {
+    /// Which of them.
+    pub tensor: usize,
+    /// Its place there.
+    pub place: Place,
+    /// Which numbers it has, in the shape of the tensor, or of its part.
+    pub view: View,
+    /// How it differs from the weight, in words.
+    pub words: String,
+}
+
+/// Where a part of a tensor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// It is all of it.
+    Whole,
+    /// It is one of several that are stacked.
+    Stacked(u64),
+    /// It is one of several that follow each other.
+    Joined(u64),
+}
+
+impl Laid {
+    /// All of a tensor.
+    pub fn whole(view: View, words: impl Into<String>) -> Vec<Self> {
+        vec![Self { tensor: 0, place: Place::Whole, view, words: words.into() }]
+    }
+}
+
+impl PartialEq for Lay {
+    fn eq(&self, other: &Self) -> bool {
+        fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Lay {}
+
+impl fmt::Debug for Lay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Lay")
+    }
 }
 
 /// The name of a module with `#` in the places of its numbers, and these.

@@ -62,6 +62,7 @@ fn typed(kind: Type, json: &Json) -> Option<Value> {
         Type::Texts => list(json, |text| text.as_str().map(Value::text))?,
         Type::Flag => Value::Bool(json.as_bool()?),
         Type::Counts => list(json, signed)?,
+        Type::Numbers => list(json, single)?,
         Type::FlagList => list(json, |flag| flag.as_bool().map(Value::Bool))?,
     })
 }
