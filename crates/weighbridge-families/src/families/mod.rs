@@ -71,6 +71,26 @@ families! {
     roberta::ROBERTA,
     xlm_roberta::XLM_ROBERTA,
     nomic_bert::NOMIC_BERT,
+
+    // Gemma and its relatives.
+
+    // Encoders, and what has one.
+
+    // Latent attention, and the models of Bailing and MiniCPM.
+
+    // State spaces, and mixtures with them.
+
+    // Short convolutions, RWKV and PLaMo.
+
+    // Text models of multimodal ones.
+
+    // Mixtures of experts.
+
+    // Decoders until 2023.
+
+    // Decoders since then.
+
+    // Others.
 }
 
 /// Further models whose weights mlx-lm 0.32.2 takes as transformers saves them, by their `model_type`.
