@@ -14,6 +14,8 @@ pub struct About<'a> {
     pub pooling: Option<&'a Json>,
     /// The number of next-token prediction layers in the weights, where it overrides the config.
     pub next_layers: Option<u64>,
+    /// Settings that weights have as numbers.
+    pub measured: &'a [(&'static str, Json)],
     /// The name of the folder.
     pub folder: &'a str,
     /// How large the model is.

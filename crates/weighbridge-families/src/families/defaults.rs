@@ -23,8 +23,8 @@ pub(crate) struct Defaults {
     pub rotated: Option<f64>,
     /// Whether the context before scaling stands beside the rotary parameters, and is this.
     pub original_context: Option<u64>,
-    /// Rotary parameters of models scaled by YaRN, where the config states none.
-    pub yarn: &'static [(&'static str, f64)],
+    /// How rotary positions are scaled where the config does not say: the kind, and its parameters.
+    pub scaling: Option<(&'static str, &'static [(&'static str, f64)])>,
     /// Whether positions are learned, and so not rotary. Such a model has a key head for each query
     /// head, which goes without saying.
     pub learns_positions: bool,
@@ -43,6 +43,8 @@ pub(crate) enum Head {
     Share,
     /// Where the config does not say, this.
     Of(u64),
+    /// Where the config does not say, this; what the heads make of the hidden size if it says null.
+    OfOrShare(u64),
     /// What another key says, whatever the config says.
     AlwaysAs(&'static str),
 }
@@ -79,7 +81,7 @@ pub(crate) const DEFAULTS: Defaults = Defaults {
     local_theta: None,
     rotated: None,
     original_context: None,
-    yarn: &[],
+    scaling: None,
     learns_positions: false,
     more: &[],
     flags: &[],

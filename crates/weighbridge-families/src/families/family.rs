@@ -46,6 +46,10 @@ pub struct Family {
     /// How names of weights begin that the converter leaves out, with `#` for numbers, and what they are.
     pub(crate) left_out: &'static [(&'static str, &'static str)],
 
+    /// Names of weights whose numbers stand in the metadata instead, with `#` for a layer, and the
+    /// settings that they become: lists, layer by layer.
+    pub(crate) measured: &'static [(&'static str, &'static str)],
+
     /// Keys of configs that the converter does not look at.
     pub(crate) ignored: &'static [&'static str],
     /// Entries that stand before all but the architecture.
@@ -94,6 +98,7 @@ pub(crate) const DECODER: Family = Family {
     counts_next: None,
     drops_head: DropsHead::Never,
     left_out: &[],
+    measured: &[],
     ignored: &[],
     early: &[],
     keys: &[BASE],

@@ -15,12 +15,15 @@ pub(super) const GPT_OSS: Family = Family {
         head: Head::Of(64),
         epsilon: ("rms_norm_eps", 1e-5),
         theta: 150000.0,
-        yarn: &[
-            ("factor", 32.0),
-            ("beta_fast", 32.0),
-            ("beta_slow", 1.0),
-            ("original_max_position_embeddings", 4096.0),
-        ],
+        scaling: Some((
+            "yarn",
+            &[
+                ("factor", 32.0),
+                ("beta_fast", 32.0),
+                ("beta_slow", 1.0),
+                ("original_max_position_embeddings", 4096.0),
+            ],
+        )),
         more: &[
             ("num_local_experts", 128.0),
             ("num_experts_per_tok", 4.0),

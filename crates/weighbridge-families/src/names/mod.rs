@@ -15,6 +15,7 @@ mod facts;
 pub mod keys;
 mod layers;
 mod linear;
+mod measured;
 mod next;
 mod parsed;
 mod piece;
@@ -30,6 +31,7 @@ mod to_hf;
 mod translate;
 
 use facts::{Dialect, Facts};
+pub use measured::measured;
 pub use next::next_layers;
 use piece::{Cut, Piece};
 use search::Search;

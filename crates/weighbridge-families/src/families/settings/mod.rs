@@ -166,6 +166,10 @@ fn fill(values: &mut Map<String, Json>, class: Option<&Defaults>) -> Map<String,
         Head::Unsaid => {}
         Head::Share => unless_said(values, "head_dim", share),
         Head::Of(width) => drop(values.entry("head_dim").or_insert(width.into())),
+        Head::OfOrShare(width) => {
+            values.entry("head_dim").or_insert(width.into());
+            unless_said(values, "head_dim", share);
+        }
         Head::AlwaysAs(key) => {
             let width = values.get(key).cloned().unwrap_or_default();
             values.insert("head_dim".into(), width);

@@ -52,9 +52,9 @@ pub(super) fn filled(values: &Values, class: &Defaults) -> Values {
 
 /// The parameters of a config that states none.
 fn by_default(class: &Defaults) -> Values {
-    let kind = (!class.yarn.is_empty()).then(|| ("rope_type".to_owned(), "yarn".into()));
-    let stated = class.yarn.iter().map(|&(key, value)| (key.to_owned(), value.into()));
-    stated.chain(kind).collect()
+    let Some((kind, stated)) = class.scaling else { return Values::new() };
+    let stated = stated.iter().map(|&(key, value)| (key.to_owned(), value.into()));
+    stated.chain([("rope_type".to_owned(), kind.into())]).collect()
 }
 
 /// Parameters of layers that see everything and of those with a sliding window.

@@ -7,6 +7,9 @@ use crate::error::{Error, Result};
 use crate::families::{Family, Get, KeyRow, Settings, Type, scaling, whole};
 use crate::tokenizer::Entries;
 
+/// How keys begin that are not below an architecture.
+const WHOLE: [&str; 2] = ["general.", "xielu."];
+
 /// Sets some of a family's entries.
 pub(super) fn write(
     family: &Family,
@@ -21,11 +24,8 @@ pub(super) fn write(
             let shown = crate::text::escaped(&json.to_string()).into_owned();
             Error::malformed(format!("config.json: invalid value for {key}: {shown}"))
         })?;
-        let key = if key.starts_with("general.") {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", family.architecture)
-        };
+        let is_whole = WHOLE.iter().any(|start| key.starts_with(start));
+        let key = if is_whole { key.to_owned() } else { format!("{}.{key}", family.architecture) };
         entries.set(key, value);
     }
     Ok(())

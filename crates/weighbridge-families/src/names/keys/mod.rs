@@ -38,6 +38,9 @@ pub fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     if let Some(pooling) = about.pooling {
         settings.state(POOLING_STEP, pooling.clone());
     }
+    for (key, numbers) in about.measured {
+        settings.state(key, numbers.clone());
+    }
     if let Some((key, counted)) = family.counts_next.zip(about.next_layers) {
         settings.state(key, counted.into());
     }

@@ -8,7 +8,12 @@ use super::title::{parts, title};
 use super::*;
 use weighbridge_core::source::Source;
 
-use crate::testing::{metadata, numbers as stored_numbers, open};
+use weighbridge_containers::safetensors::Safetensors;
+
+use crate::config::Config;
+use crate::families::of_config;
+use crate::names::{Named, Side};
+use crate::testing::{metadata, numbers as stored_numbers, open, open_as};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/to-gguf")
@@ -49,6 +54,21 @@ fn converted() -> Vec<(String, PathBuf)> {
     found
 }
 
+/// Settings that the weights of a repository have.
+fn measured(config: &Json, hf: &Path) -> Vec<(&'static str, Json)> {
+    let known = of_config(config).filter(|family| !family.measured.is_empty());
+    if known.is_none() {
+        return Vec::new();
+    }
+    let model = open_as(&Safetensors, &hf.join("model.safetensors"));
+    let tensors = &model.catalog().tensors;
+    let configs = [Config { name: "config.json".into(), json: config.clone() }];
+    let named = tensors.iter().map(|tensor| Named { name: &tensor.name, shape: &tensor.shape });
+    let side = Side { weights: named.collect(), configs: &configs, metadata: Vec::new() };
+    let read = |index: usize| Ok(stored_numbers(&model, &tensors[index].name).unwrap());
+    crate::names::measured(&side, &read).unwrap()
+}
+
 #[test]
 fn entries_are_those_of_the_converter() {
     for (family, file) in converted() {
@@ -66,6 +86,7 @@ fn entries_are_those_of_the_converter() {
             card: card.as_deref(),
             pooling: pooling.as_ref(),
             next_layers: None,
+            measured: &measured(&config, &hf),
             folder: "hf",
             parameters: parameters(&model),
             file_type: u32::try_from(file_type.1.as_u64().unwrap()).unwrap(),
@@ -134,6 +155,7 @@ fn published(row: &Json) -> About<'_> {
         card: None,
         pooling: None,
         next_layers: None,
+        measured: &[],
         folder: "hf",
         parameters: Parameters::default(),
         file_type: 32,
@@ -223,6 +245,7 @@ fn cards_are_read_as_the_converter_does() {
             card: row["card"].as_str(),
             pooling: None,
             next_layers: None,
+            measured: &[],
             folder: "Folder-7B-Instruct-v1",
             parameters: Parameters::default(),
             file_type: 32,
@@ -243,6 +266,7 @@ fn what_is_not_known_is_refused_by_name() {
             card: None,
             pooling: None,
             next_layers: None,
+            measured: &[],
             folder: "hf",
             parameters,
             file_type: 0,

@@ -22,6 +22,7 @@ pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
         file_type: 0,
         pooling: pooling.as_ref(),
         next_layers: None,
+        measured: &[],
     };
     let made = entries(&about)?;
     let find = |key: &str| made.iter().find(|(known, _)| known == key).map(|(_, value)| value);

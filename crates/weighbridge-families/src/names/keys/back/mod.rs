@@ -177,7 +177,7 @@ fn set_heads(config: &mut Config, told: &Told<'_>, class: &Defaults) -> Result<(
     };
     // Where nothing is said, llama.cpp divides, and the class may know a number.
     let is_taken = match class.head {
-        Head::Of(taken) => Some(taken) == width,
+        Head::Of(taken) | Head::OfOrShare(taken) => Some(taken) == width,
         _ => width == share,
     };
     if let Some(width) = width.filter(|_| !is_taken) {

@@ -26,7 +26,7 @@ pub(super) fn listed(
         return all;
     }
     unless(&["attention.head_count_kv"], "num_key_value_heads", "");
-    if matches!(class.head, Head::Of(_)) {
+    if matches!(class.head, Head::Of(_) | Head::OfOrShare(_)) {
         unless(&["attention.key_length"], "head_dim", "");
     }
     unless(&["rope.freq_base"], "rope_theta", "");

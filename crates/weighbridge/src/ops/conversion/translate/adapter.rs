@@ -197,6 +197,7 @@ fn metadata(model: &Model, settings: &Json, base: &Json) -> Result<Entries> {
         file_type: 0,
         pooling: None,
         next_layers: None,
+        measured: &[],
     };
     let mut own = vec![("adapter.lora.alpha".to_owned(), Value::F32(alpha(settings)?))];
     own.extend(invocation(settings)?);

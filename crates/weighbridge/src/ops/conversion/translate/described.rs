@@ -35,12 +35,14 @@ fn entries(model: &Model, config: &Json, rows: u64) -> Result<Described> {
         configs: model.configs(),
         metadata: Vec::new(),
     };
+    let measured = names::measured(&side, &|index| weights[index].decode_to_vec())?;
     let about = keys::About {
         config,
         generation: generation.as_ref(),
         card: None,
         pooling: pooling.as_ref(),
         next_layers: names::next_layers(&side),
+        measured: &measured,
         folder: "",
         parameters: keys::Parameters::default(),
         file_type: 0,

@@ -33,6 +33,8 @@ pub(super) struct Draft {
     card: Option<String>,
     /// Layers that predict further tokens, counted in the weights.
     next_layers: Option<u64>,
+    /// Settings that weights have as numbers.
+    measured: Vec<(&'static str, Json)>,
 }
 
 /// Translates a model that is named as Hugging Face names it.
@@ -78,7 +80,8 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     };
     let note_on_codes = moved.note(architecture);
     let next_layers = names::next_layers(&side);
-    let draft = Draft { next_layers, ..Draft::new(model, derived, tokenizer)? };
+    let measured = names::measured(&side, &|index| weights[index].decode_to_vec())?;
+    let draft = Draft { next_layers, measured, ..Draft::new(model, derived, tokenizer)? };
     let translated = draft.finish(model, asked, moved.tensors)?;
     let left_out = left_out(translation.left_out, &weights);
     let notes = keys::note_on_next_layers(config, next_layers).into_iter().collect();
@@ -96,7 +99,8 @@ impl Draft {
     fn new(model: &Model, derived: Vec<Derived>, tokenizer: Vec<(String, Value)>) -> Result<Self> {
         let generation = json_file(model, "generation_config.json")?;
         let (pooling, card) = (pooling(model)?, card(model)?);
-        Ok(Self { derived, tokenizer, generation, pooling, card, next_layers: None })
+        let (next_layers, measured) = (None, Vec::new());
+        Ok(Self { derived, tokenizer, generation, pooling, card, next_layers, measured })
     }
 
     /// The model in the types that are asked for, with the codes that are moved.
@@ -138,6 +142,7 @@ impl Draft {
             card: self.card.as_deref(),
             pooling: self.pooling.as_ref(),
             next_layers: self.next_layers,
+            measured: &self.measured,
             folder: &folder,
             parameters: keys::Parameters::of(shapes),
             file_type,
