@@ -238,7 +238,15 @@ fn number(side: &Side<'_>, (keys, gguf, apr): Number) -> Option<u64> {
     let in_configs =
         || documents(side).find_map(|json| keys.iter().find_map(|key| json[*key].as_u64()));
     let in_gguf = gguf.and_then(|key| value(side, &format!("{architecture}{key}")));
-    in_gguf.or_else(|| value(side, apr?)).and_then(Value::as_u64).or_else(in_configs)
+    in_gguf.or_else(|| value(side, apr?)).and_then(of_layers).or_else(in_configs)
+}
+
+/// A number, or that of all layers that have one in a list.
+fn of_layers(value: &Value) -> Option<u64> {
+    let Value::List(all) = value else { return value.as_u64() };
+    let mut some = all.iter().filter_map(Value::as_u64).filter(|number| *number > 0);
+    let first = some.next()?;
+    some.all(|number| number == first).then_some(first)
 }
 
 fn tokens(side: &Side<'_>) -> Option<u64> {

@@ -8,7 +8,7 @@ use super::stacks::{Stack, across, in_turn, key_value, stacked, vectors};
 use super::view::View;
 use crate::change::Change;
 use crate::families::{
-    BESIDE, CONSOLIDATED, Family, How, Laid, Lay, LinearPart, Place, Row, pattern,
+    BESIDE, CONSOLIDATED, Family, How, Laid, Lay, LinearPart, Place, Row, has_ending, pattern,
 };
 
 /// Translates the names of one side.
@@ -282,8 +282,7 @@ const ENDINGS: &[(&str, &str)] =
 
 /// A common name with the layer's number in it, and with an ending unless it has its own.
 fn named(name: &str, numbers: &[u64], suffix: &str) -> String {
-    let has_its_own = [".bias", ".ssm_a"].iter().any(|end| name.ends_with(end));
-    let suffix = if has_its_own { "" } else { suffix };
+    let suffix = if has_ending(name) { "" } else { suffix };
     match (name.split_once('#'), numbers.first()) {
         (Some((before, after)), Some(number)) => format!("{before}{number}{after}{suffix}"),
         _ => format!("{name}{suffix}"),

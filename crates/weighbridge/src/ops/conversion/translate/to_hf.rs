@@ -1,5 +1,6 @@
 //! A GGUF model as a repository that Hugging Face's libraries load.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,13 +25,16 @@ use crate::tokenizer;
 /// Tensors of rotary factors are small: one number for two of a head's.
 const MOST_FACTORS: u64 = 1 << 15;
 
+/// Lists with a value for each layer are not longer.
+const MOST_LAYERS: u64 = 1 << 12;
+
 const GENERATION: &str = "generation_config.json";
 
 /// Translates a GGUF model.
 pub(super) fn to_hf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     let (options, asked) = (task.options, task.values.dtype());
     let weights: Vec<Weight> = model.weights().collect();
-    let metadata = Metadata::of(model);
+    let metadata = Metadata::of(model)?;
     let named = || weights.iter().map(|w| Named { name: w.name(), shape: w.shape() });
     let side = Side { weights: named().collect(), configs: &[], metadata: metadata.listed() };
     let numbers = |name: &str| factors(&weights, name);
@@ -67,26 +71,34 @@ pub(super) fn to_hf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     Ok(Translated { types, left_out, files, not_carried, notes, ..Translated::new(model) })
 }
 
-/// The metadata of a model's files. Arrays are read when they are asked for.
+/// The metadata of a model's files. Lists of layers are read; longer arrays, when they are asked for.
 struct Metadata<'m> {
-    values: BTreeMap<&'m str, (&'m Value, &'m Source)>,
+    values: BTreeMap<&'m str, (Cow<'m, Value>, &'m Source)>,
     failed: RefCell<Option<Error>>,
 }
 
 impl<'m> Metadata<'m> {
-    fn of(model: &'m Model) -> Self {
+    fn of(model: &'m Model) -> Result<Self> {
         let all = model.metadata().into_iter();
-        let values = all.map(|(key, value, source)| (key, (value, source))).collect();
-        Self { values, failed: RefCell::new(None) }
+        let read = |value: &'m Value, source: &'m Source| {
+            Ok(match value {
+                Value::Array(array) if array.len <= MOST_LAYERS => {
+                    Cow::Owned(Value::List(source.array(array)?))
+                }
+                value => Cow::Borrowed(value),
+            })
+        };
+        let values = all.map(|(key, value, source)| Ok((key, (read(value, source)?, source))));
+        Ok(Self { values: values.collect::<Result<_>>()?, failed: RefCell::new(None) })
     }
 
-    fn listed(&self) -> Vec<(&'m str, &'m Value)> {
-        self.values.iter().map(|(key, (value, _))| (*key, *value)).collect()
+    fn listed(&self) -> Vec<(&'m str, &Value)> {
+        self.values.iter().map(|(key, (value, _))| (*key, &**value)).collect()
     }
 
     fn value(&self, key: &str) -> Option<Value> {
         let (value, source) = self.values.get(key)?;
-        match value {
+        match &**value {
             Value::Array(array) => match source.array(array) {
                 Ok(values) => Some(Value::List(values)),
                 Err(error) => {
@@ -94,7 +106,7 @@ impl<'m> Metadata<'m> {
                     None
                 }
             },
-            other => Some((*other).clone()),
+            other => Some(other.clone()),
         }
     }
 
