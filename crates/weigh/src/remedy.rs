@@ -53,6 +53,10 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::ListProblems => "`weigh inspect` lists all problems of the model",
         Remedy::StateScheme => "`--scheme 'RE=SCHEME/VARIANT'` sets the scheme",
         Remedy::KeepNames => "`--names keep` copies names, values and metadata unchanged",
+        Remedy::ListFamilies => "`weigh families` lists the supported ones",
+        Remedy::AnyFamily => {
+            "`weigh stats`, `diff`, `dequantize` and `quantize` to safetensors types work with any family"
+        }
         Remedy::StateBase => {
             "`--config DIR` names the base repository, whose config.json supplies the rest"
         }

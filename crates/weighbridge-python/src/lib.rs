@@ -38,7 +38,7 @@ mod _weighbridge {
     use crate::tensor::Tensor;
     #[pymodule_export]
     use crate::verbs::{
-        convert, dequantize, diff, hash, quantize, quantizers, show, stats, verify,
+        convert, dequantize, diff, families, hash, quantize, quantizers, show, stats, verify,
     };
     #[pymodule_export]
     use crate::weight::{Weight, read_many};

@@ -44,6 +44,10 @@ fn words(remedy: Remedy) -> Option<String> {
         Remedy::ListNames => "list(model) returns all names",
         Remedy::ListProblems => "model.problems lists all problems of the model",
         Remedy::StateScheme => "pass scheme={'RE': 'scheme/variant'} to open() to resolve it",
+        Remedy::ListFamilies => "families() lists the supported ones",
+        Remedy::AnyFamily => {
+            "stats(), diff(), dequantize() and quantize() to safetensors types work with any family"
+        }
         Remedy::KeepNames => "pass names='keep' to copy names, values and metadata unchanged",
         Remedy::StateBase => "pass config=DIR, the original repository with its config.json",
         Remedy::AllowNonFinite => "pass allow_nonfinite=True to store what the reference stores",

@@ -162,6 +162,15 @@ pub(crate) fn stats(
     patiently(py, progress, |work| text(ops::stats(&model, &options.work(&limits(work)))?))
 }
 
+/// Lists model families.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // Python's strings are copied.
+pub(crate) fn families(py: Python<'_>, names: Vec<String>) -> PyResult<String> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let report = ops::families(&names).and_then(text);
+    report.map_err(|error| errors::exception(py, &error))
+}
+
 /// Hashes a model.
 #[pyfunction]
 pub(crate) fn hash(

@@ -24,6 +24,7 @@ REPORTS = {
     "stats.json": "StatsReport",
     "hash.json": "HashReport",
     "show.json": "ShowReport",
+    "families.json": "FamiliesReport",
 }
 SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 # Singular names of lists that do not end in a plural s.

@@ -14,9 +14,10 @@ const VERBS: [&str; 9] =
     ["convert", "dequantize", "diff", "hash", "inspect", "quantize", "show", "stats", "verify"];
 
 /// Verbs of the command that Python has no function for, with the reason.
-const VERBS_ALONE: [(&str, &str); 3] = [
+const VERBS_ALONE: [(&str, &str); 4] = [
     ("completions", "for shells"),
     ("errors", "a page of text; `WeighbridgeError.hint` and docs/problems.md have it"),
+    ("families", "`families(*names)` has no flags"),
     ("man", "for shells"),
 ];
 

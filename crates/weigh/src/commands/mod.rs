@@ -13,6 +13,7 @@ use crate::terminal;
 mod completions;
 mod convert;
 mod diff;
+mod families;
 mod hash;
 mod inspect;
 mod man;
@@ -75,6 +76,10 @@ pub(crate) enum Command {
     ///
     /// With `--values`, the hash is also independent of format and storage.
     Hash(Box<hash::Hash>),
+    /// List the model families that convert to GGUF and back
+    ///
+    /// Prints names, directions and what was checked of each.
+    Families(families::Families),
     /// Explain problems, warnings and errors, with examples and fixes
     Errors(problems::Errors),
     /// Print a shell completion script
@@ -96,6 +101,7 @@ impl Command {
             Self::Diff(args) => args.report.json.layout(),
             Self::Verify(args) => args.output_args.report.json.layout(),
             Self::Hash(args) => args.json.layout(),
+            Self::Families(args) => args.json.layout(),
             Self::Completions(_) | Self::Man(_) | Self::Errors(_) => None,
         }
     }
@@ -147,6 +153,7 @@ pub(crate) fn run(command: Command) -> u8 {
         Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Hash(args) => hash::run(&args),
+        Command::Families(args) => families::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
         Command::Errors(args) => problems::run(&args),

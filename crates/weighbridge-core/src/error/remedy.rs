@@ -41,6 +41,10 @@ pub enum Remedy {
     StateScheme,
     /// Keep names, values and metadata unchanged.
     KeepNames,
+    /// List the model families whose names are translated.
+    ListFamilies,
+    /// Use an operation that needs no model family: decode, encode without a change of format, compare.
+    AnyFamily,
     /// Name a base repository that supplies the missing facts, with `ConvertOptions::base`.
     StateBase,
     /// Choose whether to keep the stored types or to cast them.

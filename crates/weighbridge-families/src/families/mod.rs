@@ -10,19 +10,27 @@ mod about;
 mod account;
 mod blocks;
 mod defaults;
+mod evidence;
 mod family;
+mod listed;
+mod nearest;
 mod settings;
 #[cfg(test)]
 mod tokenizers;
 mod told;
+mod unsupported;
 
 pub use about::{About, Parameters};
 pub(crate) use account::account;
 pub(crate) use blocks::*;
 pub(crate) use family::DropsHead;
 pub use family::Family;
+pub use listed::{Listed, Run, listed, missing_class, missing_classes};
+pub use nearest::nearest;
 pub(crate) use settings::whole;
 pub use told::{Ask, Told};
+pub(crate) use unsupported::advised;
+pub use unsupported::unsupported_family;
 pub(crate) use told::{as_json, in_any_layer, in_first_layer};
 
 /// The families, one line each: its file, and its name there.
@@ -32,6 +40,9 @@ macro_rules! families {
 
         /// Every family that is known.
         pub static FAMILIES: &[Family] = &[$($file::$family),*];
+
+        /// The file and the name of each, in the same order.
+        const NAMES: &[(&str, &str)] = &[$((stringify!($file), stringify!($family))),*];
     };
 }
 

@@ -9,7 +9,7 @@ use super::linear::Linear;
 use crate::catalog::Value;
 use crate::config;
 use crate::error::{Error, Remedy, Result};
-use crate::families::{Family, Settings, called, embeddings, first_position, settings};
+use crate::families::{Family, Settings, advised, called, embeddings, first_position, settings};
 use crate::text::escaped;
 
 /// Whose naming a model follows.
@@ -119,10 +119,11 @@ impl Facts {
             }
             (Some(family), _) => return Ok(family),
             (None, Some(name)) => {
-                format!(
+                let message = format!(
                     "unsupported {what} `{}`: its tensor names cannot be translated",
                     escaped(name)
-                )
+                );
+                return Err(advised(Error::unsupported(message), name));
             }
             (None, None) => unstated.to_owned(),
         };

@@ -86,6 +86,23 @@ pub enum TokenizerKind {
     EncoderPairs,
 }
 
+impl TokenizerKind {
+    /// What it is read from, in words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LlamaLike | Self::PiecesOrPairs | Self::BarePiecesOrPairs | Self::Phi3 => {
+                "SentencePiece or byte pairs"
+            }
+            Self::Pieces(_) | Self::PiecesWith(_) => "SentencePiece",
+            Self::BytePairs(_) | Self::EncoderPairs => "byte pairs",
+            Self::WordPieces => "WordPiece",
+            Self::Unigram => "Unigram",
+            Self::WordPiecesOrUnigram => "WordPiece or Unigram",
+        }
+    }
+}
+
 /// Returns the tokenizer metadata, in the converter's order. `pre` overrides the pre-tokenizer's
 /// name.
 pub fn entries(

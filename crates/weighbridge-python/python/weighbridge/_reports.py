@@ -1134,6 +1134,56 @@ class ShowReport(TypedDict):
     stats: NotRequired[StatsFigures]
 
 
+class FamiliesFamilie(TypedDict):
+    """Part of a report."""
+
+    #: Name.
+    name: str
+    #: Architecture in GGUF files.
+    architecture: str
+    #: Class names in architectures of configs.
+    classes: list[str]
+    #: Values of model_type in configs.
+    model_types: list[str]
+    #: Whether GGUF files become repositories again.
+    to_hf: bool
+    #: What becomes of next-token prediction layers; null if the family has none.
+    next_layers: Literal["kept", "dropped", None]
+    #: The tokenizers that are read.
+    tokenizer: str
+    #: Number of test models whose GGUF file equals that of llama.cpp's converter.
+    compared: int
+    #: Whether llama.cpp agrees with transformers; null if not run.
+    agrees: bool | None
+    #: Largest difference in that run.
+    difference: float | None
+
+
+# Part of a report.
+FamiliesMissing = TypedDict(
+    "FamiliesMissing",
+    {
+        #: Class name in configs.
+        "class": "str",
+        #: Architecture in GGUF files.
+        "architecture": "str",
+        #: Why it is rejected.
+        "reason": "str",
+    },
+)
+
+
+class FamiliesReport(TypedDict):
+    """Model families that are translated between Hugging Face repositories and GGUF files. With names, only these. More fields may be added."""
+
+    #: Version of this schema.
+    schema: int
+    #: Families, by name.
+    families: list[FamiliesFamilie]
+    #: Class names that llama.cpp's converter knows and this version rejects.
+    missing: list[FamiliesMissing]
+
+
 __all__ = [
     "ConvertConversion",
     "ConvertCost",
@@ -1162,6 +1212,9 @@ __all__ = [
     "DiffTensor",
     "DiffTensorPlace",
     "DiffTensorReencoded",
+    "FamiliesFamilie",
+    "FamiliesMissing",
+    "FamiliesReport",
     "HashReport",
     "HashSkipped",
     "HashTensor",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._reports import (
         ConvertReport,
         DiffReport,
+        FamiliesReport,
         HashReport,
         InspectReport,
         ShowReport,
@@ -302,6 +303,18 @@ def quantize(
     asked = _asked(locals())
     with _opened(source) as model, shown(progress, "quantizing") as show:
         return _written(native.quantize(model._native, os.fsdecode(output), asked, show))
+
+
+def families(*names: str) -> FamiliesReport:
+    """Lists the model families that convert to GGUF and back, or those with these names, and returns
+    the JSON report of `weigh families`.
+
+    >>> import weighbridge as wb
+    >>> [family["architecture"] for family in wb.families("Qwen3MoeForCausalLM")["families"]]
+    ['qwen3moe']
+    """
+    report: FamiliesReport = json.loads(native.families(list(names)))
+    return report
 
 
 def quantizers() -> dict[str, str]:

@@ -6,6 +6,8 @@ mod adapter;
 mod conversion;
 #[cfg(feature = "families")]
 mod diff;
+#[cfg(feature = "families")]
+mod families;
 mod hash;
 mod identity;
 mod inspect;
@@ -33,6 +35,8 @@ pub use diff::{
     FailOver, Metric, Reencoded, ReencodedSummary, Setting, Status, Values, Worst, WorstTensor,
     diff,
 };
+#[cfg(feature = "families")]
+pub use families::{FamiliesReport, FamilyReport, MissingClass, families};
 pub use hash::{HashOptions, HashReport, HashedPart, HashedWeight, hash};
 pub use inspect::{
     DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport,

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::general::SAMPLING;
 use crate::error::{Error, Remedy, Result};
 pub use crate::families::Told;
-use crate::families::{
+use crate::families::{advised, 
     Back, Config, Defaults, FAMILIES, Family, Get, Head, KeyRow, as_json, in_any_layer,
     in_first_layer,
 };
@@ -99,9 +99,8 @@ pub fn generation(told: &Told<'_>) -> Json {
 }
 
 fn not_known(architecture: &str) -> Error {
-    let architecture = escaped(architecture);
-    let message = format!("no known config for architecture `{architecture}`");
-    Error::unsupported(message).remedy(Remedy::KeepNames)
+    let message = format!("no known config for architecture `{}`", escaped(architecture));
+    advised(Error::unsupported(message), architecture)
 }
 
 /// The family of a file, and its way back.

@@ -13,6 +13,7 @@ use crate::config;
 use crate::containers::writing::Entries;
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
+use crate::families::unsupported_family;
 use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, keys};
 use crate::ops::Dropped;
@@ -43,13 +44,7 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
         let message = "cannot tell the model family: no config.json beside the weights";
         Error::unsupported(message).remedy(Remedy::KeepNames)
     })?;
-    let Some(architecture) = keys::architecture(config) else {
-        let message = match config["model_type"].as_str() {
-            Some(family) => format!("model family `{}` is not supported", escaped(family)),
-            None => "config.json states no model family (model_type)".to_owned(),
-        };
-        return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
-    };
+    let architecture = keys::architecture(config).ok_or_else(|| unsupported_family(config))?;
     let weights: Vec<Weight> = model.weights().collect();
     let mut tokenizer = tokenizer_entries(model, config, task.options.pre.as_deref())?;
     let tokens = tokenizer.iter().find_map(|(key, value)| match value {
