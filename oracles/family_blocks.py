@@ -67,6 +67,8 @@ class Repository:
     spare: int = 2
     # Without layers that predict further tokens, which the converter has to be told.
     without_next: bool = False
+    # Two more files: without the layers that predict further tokens, and with nothing but these.
+    next_apart: bool = False
     # Writes config and weights, given a folder and the number of ids, where transformers does not know them.
     laid_out: Callable | None = None
 

@@ -47,13 +47,13 @@ def tokens(folder):
     return max(len(model.pieces) + 1, 298 if os.path.exists(os.path.join(folder, "added_tokens.json")) else 0)
 
 
-def convert(folder, out, type, pre, hparams=None, without_next=False, mend=None):
+def convert(folder, out, type, pre, hparams=None, without_next=False, mend=None, only_next=False):
     with torch.inference_mode():
         given = {} if hparams is None else dict(hparams=dict(hparams))
         converter = class_for(folder, hparams, mend)
         if pre is not None:
             converter.get_vocab_base_pre = lambda self, tokenizer: pre
-        converter.no_mtp = without_next
+        converter.no_mtp, converter.mtp_only = without_next, only_next
         converting(converter, folder, type, out, **given).write()
 
 
@@ -85,6 +85,10 @@ def make(name, one):
     writer, hparams = lay_out(one, hf, rows) if one.laid_out else save(one, hf, ids, rows)
     for type in one.types:
         convert(hf, os.path.join(folder, f"model-{type}.gguf"), type, one.pre, hparams, one.without_next, one.mend)
+    if one.next_apart:
+        out = [os.path.join(folder, name) for name in ("without-next.gguf", "next.gguf")]
+        convert(hf, out[0], one.types[0], one.pre, hparams, True, one.mend)
+        convert(hf, out[1], one.types[0], one.pre, hparams, False, one.mend, True)
     for step in one.unread:
         step(hf)
     record_inside(folder, *source(one.mend), writer)

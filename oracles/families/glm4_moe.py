@@ -24,7 +24,7 @@ FAMILY = Family(
         ),
     },
     to_gguf={
-        "glm4_moe": Repository(dict(SETTINGS, head_dim=4), glm4_moe, "glm4", steps=[edited(next_layer), say(num_nextn_predict_layers=1)]),
+        "glm4_moe": Repository(dict(SETTINGS, head_dim=4), glm4_moe, "glm4", steps=[edited(next_layer), say(num_nextn_predict_layers=1)], next_apart=True),
     },
     configs={
         "glm-4.5-air": config(

@@ -33,7 +33,7 @@ def with_vision(text):
 FAMILY = Family(
     "Qwen3_5",
     to_gguf={
-        "qwen3_5": Repository(LINEAR, qwen35, "qwen35", types=["f32", "bf16"], steps=[edited(next_model), say(mtp_num_hidden_layers=1)]),
+        "qwen3_5": Repository(LINEAR, qwen35, "qwen35", types=["f32", "bf16"], steps=[edited(next_model), say(mtp_num_hidden_layers=1)], next_apart=True),
         "qwen3_5-vision": Repository(
             dict(LINEAR, linear_num_value_heads=2, mtp_num_hidden_layers=0), qwen35, "qwen35", model=with_vision, without_next=True
         ),

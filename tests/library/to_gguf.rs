@@ -12,7 +12,7 @@ use std::thread;
 use serde_json::{Value as Json, json};
 use weighbridge::catalog::Value;
 use weighbridge::internals::families::{FAMILIES, Family, of_config};
-use weighbridge::ops::{self, ConvertOptions, Names, OutputType};
+use weighbridge::ops::{self, ConvertOptions, Names, NextLayers, OutputType};
 use weighbridge::{DType, Model, OpenOptions, Select, Source, Stores};
 
 use crate::common::root;
@@ -64,6 +64,40 @@ fn check(family: &str) {
             compare(&made, &open(&golden), &format!("{family} {name}"));
         }
     }
+}
+
+/// The layers that predict further tokens dropped, and in a file of their own.
+#[test]
+fn next_token_layers_become_the_files_of_the_converter() {
+    let kinds = [(NextLayers::Drop, "without-next.gguf"), (NextLayers::Only, "next.gguf")];
+    let mut compared = 0;
+    for family in converted() {
+        let home = folder(&family);
+        for (asked, name) in kinds {
+            let golden = home.join(name);
+            if golden.exists() {
+                let golden = open(&golden);
+                let stored = golden.weight("token_embd.weight").unwrap().native().unwrap();
+                let dtype = match stored {
+                    DType::F32 => OutputType::F32,
+                    DType::F16 => OutputType::F16,
+                    _ => OutputType::Bf16,
+                };
+                let options = ConvertOptions::new("-")
+                    .to("gguf")
+                    .names(Names::Gguf)
+                    .allow_lossy_config(true)
+                    .next_layers(asked)
+                    .dtype(dtype);
+                let mut bytes = Vec::new();
+                ops::convert_to(&open(&home.join("hf")), &options, &mut bytes).unwrap();
+                let made = OpenOptions::new().open_bytes(bytes, "made.gguf").unwrap();
+                compare(&made, &golden, &format!("{family} {name}"));
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 4, "{compared}");
 }
 
 pub(crate) fn compare(made: &Model, golden: &Model, what: &str) {

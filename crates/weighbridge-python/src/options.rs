@@ -10,8 +10,8 @@ use pyo3::types::PyDict;
 use regex::{Regex, RegexBuilder};
 use weighbridge::catalog::Value;
 use weighbridge::ops::{
-    ConvertOptions, DiffOptions, FailOver, HashOptions, Names, OutputType, QuantizeOptions,
-    ShowOptions, Slice, StatsOptions, Values, Work,
+    ConvertOptions, DiffOptions, FailOver, HashOptions, Names, NextLayers, OutputType,
+    QuantizeOptions, ShowOptions, Slice, StatsOptions, Values, Work,
 };
 use weighbridge::{DType, Select};
 
@@ -264,6 +264,20 @@ impl<'py> Asked<'py> {
         })
     }
 
+    /// What becomes of layers that predict further tokens.
+    fn next_layers(&self) -> PyResult<NextLayers> {
+        let only = self.take::<bool>("mtp")?.unwrap_or(false);
+        match (only, self.take::<bool>("no_mtp")?.unwrap_or(false)) {
+            (true, true) => {
+                let why = "mtp and no_mtp exclude each other";
+                Err(errors::usage(self.py(), why, None))
+            }
+            (true, false) => Ok(NextLayers::Only),
+            (false, true) => Ok(NextLayers::Drop),
+            (false, false) => Ok(NextLayers::Keep),
+        }
+    }
+
     /// The options of a conversion.
     pub(crate) fn converting(&self, target: PathBuf) -> PyResult<ConvertOptions> {
         let mut options = ConvertOptions::new(target).select(self.select()?);
@@ -285,6 +299,7 @@ impl<'py> Asked<'py> {
             "max_shard_size" => max_shard_size(size),
             "max_output" => max_output(size),
         );
+        options = options.next_layers(self.next_layers()?);
         let py = self.py();
         for (text, name) in self.rules("cast")? {
             let matches = expression(py, &text)?;

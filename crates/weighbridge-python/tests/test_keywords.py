@@ -35,6 +35,8 @@ WRITING: dict[str, Any] = {
     "modelfile": True,
     "allow_lossy_config": True,
     "pre_tokenizer": "llama-bpe",
+    "mtp": False,
+    "no_mtp": False,
     "follow_links": True,
 }
 QUANTIZING: dict[str, Any] = {

@@ -34,7 +34,17 @@ const FLAGS_ALONE: [(&str, &[&str], &str); 12] = [
     ("open", &["no-mmap"], "the default"),
     (
         "dequantize",
-        &["allow-lossy-config", "config", "kv", "modelfile", "names", "pre", "to-layout"],
+        &[
+            "allow-lossy-config",
+            "config",
+            "kv",
+            "modelfile",
+            "mtp",
+            "names",
+            "no-mtp",
+            "pre",
+            "to-layout",
+        ],
         "what is dequantized keeps its names and its kind",
     ),
     ("quantize", &["cast", "dtype"], "hidden in the help: the type says it"),

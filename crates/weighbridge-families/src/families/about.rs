@@ -12,8 +12,8 @@ pub struct About<'a> {
     pub card: Option<&'a str>,
     /// How the vectors of all tokens become one, as sentence-transformers say it in a file of its own.
     pub pooling: Option<&'a Json>,
-    /// The number of next-token prediction layers in the weights, where it overrides the config.
-    pub next_layers: Option<u64>,
+    /// Next-token prediction layers, as the metadata are to count them.
+    pub next_layers: NextCount,
     /// Settings that weights have as numbers.
     pub measured: &'a [(&'static str, Json)],
     /// The name of the folder.
@@ -22,6 +22,18 @@ pub struct About<'a> {
     pub parameters: Parameters,
     /// general.file_type of what is written (0 F32, 1 F16, 7 Q8_0, 32 BF16, ..).
     pub file_type: u32,
+}
+
+/// How many next-token prediction layers a file has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NextCount {
+    /// As many as the config states.
+    #[default]
+    Stated,
+    /// So many, whatever the config states.
+    Counted(u64),
+    /// None: they are left out.
+    Dropped,
 }
 
 /// How many numbers a model has, as `general.size_label` counts them.

@@ -20,7 +20,7 @@ mod tokenizers;
 mod told;
 mod unsupported;
 
-pub use about::{About, Parameters};
+pub use about::{About, NextCount, Parameters};
 pub(crate) use account::account;
 pub(crate) use blocks::*;
 pub(crate) use family::DropsHead;
@@ -29,9 +29,9 @@ pub use listed::{Listed, Run, listed, missing_class, missing_classes};
 pub use nearest::nearest;
 pub(crate) use settings::whole;
 pub use told::{Ask, Told};
+pub(crate) use told::{as_json, in_any_layer, in_first_layer};
 pub(crate) use unsupported::advised;
 pub use unsupported::unsupported_family;
-pub(crate) use told::{as_json, in_any_layer, in_first_layer};
 
 /// The families, one line each: its file, and its name there.
 macro_rules! families {

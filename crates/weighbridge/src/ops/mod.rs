@@ -24,10 +24,11 @@ pub use adapter::AdapterReport;
 #[cfg(feature = "families")]
 pub use conversion::{
     ChangedKey, Conversion, ConversionReport, ConvertOptions, ConvertReport, CostReport, DecodedAs,
-    LeftBehind, Mismatch, Names, PlanReport, PlannedTensor, QuantizeOptions, QuantizeReport,
-    QuantizedWeight, Rename, RewrittenFile, Tied, TypeReport, VerifyReport, WrittenFile, WrongFile,
-    convert, convert_to, dequantize, dequantize_pipeline, layouts, quantize, quantize_to,
-    quantizers, verify, verify_dequantized, verify_pipeline, verify_quantized, was_dequantized,
+    LeftBehind, Mismatch, Names, NextLayers, PlanReport, PlannedTensor, QuantizeOptions,
+    QuantizeReport, QuantizedWeight, Rename, RewrittenFile, Tied, TypeReport, VerifyReport,
+    WrittenFile, WrongFile, convert, convert_to, dequantize, dequantize_pipeline, layouts,
+    quantize, quantize_to, quantizers, verify, verify_dequantized, verify_pipeline,
+    verify_quantized, was_dequantized,
 };
 #[cfg(feature = "families")]
 pub use diff::{

@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use regex::Regex;
 use weighbridge::catalog::Value;
 use weighbridge::internals::near::did_you_mean;
-use weighbridge::ops::{ConvertOptions, Names, OutputType};
+use weighbridge::ops::{ConvertOptions, Names, NextLayers, OutputType};
 use weighbridge::{DType, Model, Weight};
 
 use crate::args::{
@@ -141,6 +141,17 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pre: Option<String>,
 
+    /// Write only next-token prediction layers to a GGUF file
+    ///
+    /// llama.cpp drafts tokens with them, from a file of their own (`--model-draft`). The file has the
+    /// embedding and the output head too.
+    #[arg(long, conflicts_with = "no_mtp", help_heading = "Output")]
+    mtp: bool,
+
+    /// Leave next-token prediction layers out of a GGUF file
+    #[arg(long, help_heading = "Output")]
+    no_mtp: bool,
+
     /// Set the dtype (f32, bf16, f16) of weights matching RE
     ///
     /// Can be repeated; the first match wins.
@@ -191,6 +202,7 @@ impl OutputArgs {
             .names(self.names.into())
             .select(self.select.options())
             .skip_unreadable(self.skip_unreadable)
+            .next_layers(self.next_layers())
             .remote(self.open.remote.settings())
             .work(&self.work.options());
         if let Some(to) = &self.to {
@@ -222,6 +234,15 @@ impl OutputArgs {
 }
 
 impl OutputArgs {
+    /// What becomes of layers that predict further tokens.
+    fn next_layers(&self) -> NextLayers {
+        match (self.mtp, self.no_mtp) {
+            (true, _) => NextLayers::Only,
+            (_, true) => NextLayers::Drop,
+            _ => NextLayers::Keep,
+        }
+    }
+
     /// Prints notes on rules that match nothing, and returns them for the report.
     pub(crate) fn unmatched(&self, models: &[Model]) -> Vec<String> {
         let weights: Vec<Weight> = models.iter().flat_map(Model::weights).collect();

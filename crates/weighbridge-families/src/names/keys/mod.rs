@@ -21,7 +21,7 @@ mod tests;
 mod title;
 
 pub(super) use crate::families::first_position;
-pub use crate::families::{About, Parameters};
+pub use crate::families::{About, NextCount, Parameters};
 use crate::families::{
     Family, POOLING_STEP, Settings, account, check_scaling, not_yet, of_config, settings,
 };
@@ -41,8 +41,10 @@ pub fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     for (key, numbers) in about.measured {
         settings.state(key, numbers.clone());
     }
-    if let Some((key, counted)) = family.counts_next.zip(about.next_layers) {
-        settings.state(key, counted.into());
+    match (family.counts_next, about.next_layers) {
+        (Some(key), NextCount::Counted(counted)) => settings.state(key, counted.into()),
+        (Some(key), NextCount::Dropped) => settings.state(key, Json::Null),
+        _ => {}
     }
     refuse(about, family, &settings)?;
     settings.forget(family.ignored);

@@ -52,6 +52,7 @@ pub use quantize_options::QuantizeOptions;
 pub use report::{
     ConversionReport, ConvertReport, DecodedAs, LeftBehind, RewrittenFile, WrittenFile,
 };
+pub use translate::NextLayers;
 pub use verify::{
     Mismatch, VerifyReport, WrongFile, verify, verify_dequantized, verify_pipeline,
     verify_quantized, was_dequantized,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::names::Names;
+use super::translate::NextLayers;
 use crate::catalog::Value;
 use crate::dtype::DType;
 use crate::model::Select;
@@ -37,6 +38,7 @@ pub struct ConvertOptions {
     pub(in crate::ops) modelfile: bool,
     pub(in crate::ops) pre: Option<String>,
     pub(in crate::ops) base: Option<PathBuf>,
+    pub(in crate::ops) next_layers: NextLayers,
     pub(in crate::ops) layout: Option<String>,
     pub(in crate::ops) select: Select,
     pub(in crate::ops) skip_unreadable: bool,
@@ -127,6 +129,9 @@ setters! { ConvertOptions:
     /// The name of the pre-tokenizer, where a tokenizer is translated: how it cuts text before it
     /// looks for tokens. By default it is found in the tokenizer itself.
     pre_tokenizer(name: impl Into<String>) pre = Some(name.into());
+
+    /// What becomes of next-token prediction layers, where a repository becomes a GGUF file.
+    next_layers(layers: NextLayers) next_layers = layers;
 
     /// Write a GGUF file that llama.cpp will not load, because of a setting that it cannot hold.
     /// [`ConvertReport::warnings`](crate::ops::ConvertReport) then names the setting. By default

@@ -21,7 +21,7 @@ pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
         parameters: Parameters::default(),
         file_type: 0,
         pooling: pooling.as_ref(),
-        next_layers: None,
+        next_layers: crate::names::keys::NextCount::Stated,
         measured: &[],
     };
     let made = entries(&about)?;

@@ -10,8 +10,8 @@ use serde_json::{Value as Json, json};
 use super::general::SAMPLING;
 use crate::error::{Error, Remedy, Result};
 pub use crate::families::Told;
-use crate::families::{advised, 
-    Back, Config, Defaults, FAMILIES, Family, Get, Head, KeyRow, as_json, in_any_layer,
+use crate::families::{
+    Back, Config, Defaults, FAMILIES, Family, Get, Head, KeyRow, advised, as_json, in_any_layer,
     in_first_layer,
 };
 use crate::text::escaped;

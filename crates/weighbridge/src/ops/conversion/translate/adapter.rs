@@ -196,7 +196,7 @@ fn metadata(model: &Model, settings: &Json, base: &Json) -> Result<Entries> {
         parameters: keys::Parameters::default(),
         file_type: 0,
         pooling: None,
-        next_layers: None,
+        next_layers: keys::NextCount::Stated,
         measured: &[],
     };
     let mut own = vec![("adapter.lora.alpha".to_owned(), Value::F32(alpha(settings)?))];

@@ -41,7 +41,8 @@ fn entries(model: &Model, config: &Json, rows: u64) -> Result<Described> {
         generation: generation.as_ref(),
         card: None,
         pooling: pooling.as_ref(),
-        next_layers: names::next_layers(&side),
+        next_layers: names::next_layers(&side)
+            .map_or(keys::NextCount::Stated, keys::NextCount::Counted),
         measured: &measured,
         folder: "",
         parameters: keys::Parameters::default(),

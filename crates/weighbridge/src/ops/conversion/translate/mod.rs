@@ -24,9 +24,12 @@ mod adapter;
 mod base;
 mod described;
 pub(super) mod modelfile;
+mod next_layers;
 mod siblings;
 mod to_gguf;
 mod to_hf;
+
+pub use next_layers::NextLayers;
 
 pub(in crate::ops) use described::described;
 pub(in crate::ops) use siblings::file;
@@ -102,6 +105,11 @@ impl Translated {
 pub(super) fn translate(model: &Model, task: &Task<'_>) -> Result<Translated> {
     let names = chosen(model, task);
     refuse_unused_base(model, names, task.options)?;
+    if names != Names::Gguf && task.options.next_layers != NextLayers::Keep {
+        let message =
+            "next-token prediction layers are chosen when a repository becomes a GGUF file";
+        return Err(Error::usage(message).in_file(model.path()));
+    }
     let translate = match names {
         Names::Auto | Names::Keep => return Translated::kept(model, &task.target),
         Names::Hf => to_hf::to_hf,

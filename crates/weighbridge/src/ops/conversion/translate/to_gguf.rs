@@ -7,6 +7,7 @@ use std::path::{Component, Path};
 use serde_json::Value as Json;
 
 use super::Translated;
+use super::next_layers::{self, NextLayers};
 use super::siblings::{file, file_names, home};
 use crate::catalog::Value;
 use crate::config;
@@ -15,7 +16,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::families::unsupported_family;
 use crate::model::{Derived, MadeOf, Model, Weight};
-use crate::names::{self, Named, Side, keys};
+use crate::names::{self, Named, Side, keys, keys::NextCount};
 use crate::ops::Dropped;
 use crate::ops::conversion::Task;
 use crate::ops::conversion::repacked::{Packed, Repacked, repacked};
@@ -32,8 +33,10 @@ pub(super) struct Draft {
     generation: Option<Json>,
     pooling: Option<Json>,
     card: Option<String>,
-    /// Layers that predict further tokens, counted in the weights.
-    next_layers: Option<u64>,
+    /// Layers that predict further tokens, as metadata count them.
+    next_layers: NextCount,
+    /// Whether there are no other layers.
+    is_next_only: bool,
     /// Settings that weights have as numbers.
     measured: Vec<(&'static str, Json)>,
 }
@@ -56,7 +59,8 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
         configs: model.configs(),
         metadata: Vec::new(),
     };
-    let translation = names::to_gguf(&side, &order(&weights), tokens)?;
+    let mut translation = names::to_gguf(&side, &order(&weights), tokens)?;
+    let dropped = next_layers::select(&mut translation, &weights, task.options.next_layers)?;
     let mut derived: Vec<Derived> = computed(config);
     for tensor in translation.tensors {
         let pieces = tensor.pieces.into_iter();
@@ -74,13 +78,25 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
         None => Repacked::default(),
     };
     let note_on_codes = moved.note(architecture);
-    let next_layers = names::next_layers(&side);
+    let (counted, next_layers) = counted(&side, task.options.next_layers);
+    let is_next_only = task.options.next_layers == NextLayers::Only;
     let measured = names::measured(&side, &|index| weights[index].decode_to_vec())?;
-    let draft = Draft { next_layers, measured, ..Draft::new(model, derived, tokenizer)? };
+    let draft =
+        Draft { next_layers, is_next_only, measured, ..Draft::new(model, derived, tokenizer)? };
     let translated = draft.finish(model, asked, moved.tensors)?;
-    let left_out = left_out(translation.left_out, &weights);
-    let notes = keys::note_on_next_layers(config, next_layers).into_iter().collect();
+    let mut left_out = left_out(translation.left_out, &weights);
+    left_out.extend(dropped);
+    let notes = keys::note_on_next_layers(config, counted).into_iter().collect();
     Ok(Translated { left_out, notes, note_on_codes, ..translated })
+}
+
+/// How many layers predict further tokens, by the weights, and as the metadata is to count them.
+fn counted(side: &Side<'_>, asked: NextLayers) -> (Option<u64>, NextCount) {
+    if asked == NextLayers::Drop {
+        return (None, NextCount::Dropped);
+    }
+    let counted = names::next_layers(side);
+    (counted, counted.map_or(NextCount::Stated, NextCount::Counted))
 }
 
 /// Weights that a translation leaves out.
@@ -94,8 +110,16 @@ impl Draft {
     fn new(model: &Model, derived: Vec<Derived>, tokenizer: Vec<(String, Value)>) -> Result<Self> {
         let generation = json_file(model, "generation_config.json")?;
         let (pooling, card) = (pooling(model)?, card(model)?);
-        let (next_layers, measured) = (None, Vec::new());
-        Ok(Self { derived, tokenizer, generation, pooling, card, next_layers, measured })
+        Ok(Self {
+            derived,
+            tokenizer,
+            generation,
+            pooling,
+            card,
+            next_layers: NextCount::Stated,
+            is_next_only: false,
+            measured: Vec::new(),
+        })
     }
 
     /// The model in the types that are asked for, with the codes that are moved.
@@ -114,7 +138,9 @@ impl Draft {
         let file_type = packed.and_then(|packed| packed.packer.file_type());
         let file_type = file_type.unwrap_or_else(|| self::file_type(&derived, &types));
         let (entries, warnings) = self.metadata(model, &derived, file_type, tokenizer)?;
-        check_layers(&derived, &entries)?;
+        if !self.is_next_only {
+            check_layers(&derived, &entries)?;
+        }
         check_experts(&derived, &entries)?;
         check_classes(&derived, &entries)?;
         let metadata = Kept { entries, left_out: Vec::new() };
