@@ -1,5 +1,6 @@
 //! DeepSeek V2.
 
+use super::deepseek_v3::is_of_glm;
 use super::family::*;
 
 pub(super) const DEEPSEEK_V2: Family = Family {
@@ -31,7 +32,10 @@ pub(super) const DEEPSEEK_V2: Family = Family {
         flags: &[("norm_topk_prob", false)],
         ..DEFAULTS
     }),
-    back: Some(LATENT_BACK),
+    back: Some(Back {
+        is: |told| told.own("expert_count").is_some() && !is_of_glm(told),
+        ..LATENT_BACK
+    }),
     mlx: false,
     ..DECODER
 };
@@ -133,47 +137,9 @@ fn dense_layers(settings: &Settings) -> Option<Json> {
     })
 }
 
-/// The length of the vector that keys and values are made from.
-fn latent(settings: &Settings) -> u64 {
-    settings.count("kv_lora_rank").unwrap_or(512)
-}
-
-/// The length of that vector plus the rotated part.
-fn latent_key_length(settings: &Settings) -> Option<Json> {
-    latent(settings).checked_add(settings.count("qk_rope_head_dim")?).map(Json::from)
-}
-
-/// The length of the keys that are made from it.
-fn made_key_length(settings: &Settings) -> Option<Json> {
-    let rotated = settings.count("qk_rope_head_dim")?;
-    settings.count("qk_nope_head_dim")?.checked_add(rotated).map(Json::from)
-}
-
 /// True, or nothing.
 fn normalized(settings: &Settings) -> Option<Json> {
     settings.find(&["norm_topk_prob"]).filter(|said| said.as_bool() != Some(false)).cloned()
-}
-
-/// How attention grows with the context. A tenth of what the config says, for reasons of history.
-fn yarn_multiplier(settings: &Settings) -> Option<Json> {
-    let all = settings.rope(&["mscale_all_dim"])?;
-    Some(all.as_f64().map_or_else(|| all.clone(), |all| (0.1 * all).into()))
-}
-
-/// None, where queries are not made from a shorter vector.
-fn latent_queries(told: &Told<'_>, config: &Config) -> Option<Json> {
-    let has_none = told.own("attention.q_lora_rank").is_none();
-    (has_none && !config.contains_key("q_lora_rank")).then_some(Json::Null)
-}
-
-/// How much of a key is not rotated.
-fn keys_not_rotated(told: &Told<'_>, config: &Config) -> Option<Json> {
-    let all = told.own("attention.key_length_mla")?.as_u64()?;
-    all.checked_sub(config.get("qk_rope_head_dim")?.as_u64()?).map(Json::from)
-}
-
-fn weights_are_normalized(told: &Told<'_>, _: &Config) -> Option<Json> {
-    Some((told.own("expert_weights_norm") == Some(Value::Bool(true))).into())
 }
 
 fn scoring(told: &Told<'_>, _: &Config) -> Option<Json> {
@@ -193,18 +159,6 @@ fn choosing(told: &Told<'_>, config: &Config) -> Option<Json> {
         (_, 0 | 1) => "greedy".into(),
         _ => "group_limited_greedy".into(),
     })
-}
-
-/// By how much attention grows with the context. Files have a tenth of it, and configs have it
-/// twice.
-fn with_scale_of_attention(told: &Told<'_>, config: &Config) -> Option<Json> {
-    let mut scaling = config.get("rope_scaling")?.clone();
-    if let Some(Value::F32(tenth)) = told.own("rope.scaling.yarn_log_multiplier") {
-        for key in ["mscale", "mscale_all_dim"] {
-            scaling[key] = single(tenth * 10.0)?;
-        }
-    }
-    Some(scaling)
 }
 
 /// Whether queries are made as llama.cpp tells from the number of layers.

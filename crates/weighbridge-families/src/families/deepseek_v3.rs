@@ -31,7 +31,7 @@ pub(super) const DEEPSEEK_V3: Family = Family {
         ..DEFAULTS
     }),
     back: Some(Back {
-        is: |told| !told.layers_with("exp_probs_b.bias").is_empty(),
+        is: |told| !told.layers_with("exp_probs_b.bias").is_empty() && !is_of_glm(told),
         untold: &[
             ("num_key_value_heads", ""),
             ("attention_bias", "false"),
@@ -46,5 +46,10 @@ pub(super) const DEEPSEEK_V3: Family = Family {
 
 /// transformers has no key for the function that chooses experts: it is a sigmoid. llama.cpp takes a
 /// softmax where a file has none.
-const CHOOSES: &[KeyRow] =
+pub(super) const CHOOSES: &[KeyRow] =
     &[("expert_gating_func", Count, Made(|settings| gating(settings).or(Some(2.into()))))];
+
+/// Whether a file is one of GLM's: they have a class of their own.
+pub(super) fn is_of_glm(told: &Told<'_>) -> bool {
+    told.text("tokenizer.ggml.pre") == "glm4"
+}

@@ -30,13 +30,7 @@ pub(super) const GLM4_MOE: Family = Family {
         flags: &[("norm_topk_prob", true)],
         ..DEFAULTS
     }),
-    // No file calls them special.
-    tokenizer: Tokenizer::BytePairs(&[
-        ("bos", "[gMASK]"),
-        ("eot", "<|user|>"),
-        ("unk", "<|endoftext|>"),
-        ("eom", "<|observation|>"),
-    ]),
+    tokenizer: SPECIAL,
     back: Some(Back {
         rotated: Some("partial_rotary_factor"),
         flags: &[
@@ -55,6 +49,14 @@ pub(super) const GLM4_MOE: Family = Family {
     mlx: false,
     ..DECODER
 };
+
+/// Tokens that no file calls special.
+pub(super) const SPECIAL: Tokenizer = Tokenizer::BytePairs(&[
+    ("bos", "[gMASK]"),
+    ("eot", "<|user|>"),
+    ("unk", "<|endoftext|>"),
+    ("eom", "<|observation|>"),
+]);
 
 const RULES: &[Rule] = &[SILU, free(&["attention_bias", "use_qk_norm"])];
 
@@ -77,7 +79,7 @@ fn unless_stated(config: &Config, key: &str, value: Json) -> Option<Json> {
 }
 
 /// All layers but those that predict further tokens.
-fn layers_of_the_model(told: &Told<'_>, _: &Config) -> Option<Json> {
+pub(super) fn layers_of_the_model(told: &Told<'_>, _: &Config) -> Option<Json> {
     let count = |key: &str| told.own(key)?.as_u64();
     let next = count("nextn_predict_layers").unwrap_or(0);
     count("block_count")?.checked_sub(next).map(Json::from)

@@ -88,6 +88,17 @@ families! {
     // Encoders, and what has one.
 
     // Latent attention, and the models of Bailing and MiniCPM.
+    glm4_moe_lite::GLM4_MOE_LITE,
+    youtu::YOUTU,
+    youtu_vl::YOUTU_VL,
+    deepseek::DEEPSEEK,
+    dots1::DOTS1,
+    minicpm::MINICPM,
+    minicpm3::MINICPM3,
+    plm::PLM,
+    minimax_m2::MINIMAX_M2,
+    bailingmoe::BAILINGMOE,
+    bailingmoe2::BAILINGMOE2,
 
     // State spaces, and mixtures with them.
 

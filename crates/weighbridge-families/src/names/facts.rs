@@ -9,7 +9,9 @@ use super::linear::Linear;
 use crate::catalog::Value;
 use crate::config;
 use crate::error::{Error, Remedy, Result};
-use crate::families::{Family, Settings, advised, called, embeddings, first_position, settings};
+use crate::families::{
+    Family, Settings, advised, called, embeddings, first_position, of_config, settings,
+};
 use crate::text::escaped;
 
 /// Whose naming a model follows.
@@ -88,7 +90,11 @@ impl Facts {
         Self {
             dialect,
             prefix,
-            family: family_name.as_deref().and_then(called),
+            // The class says more than the type: several families may share a type.
+            family: config
+                .filter(|_| is_named_so)
+                .and_then(of_config)
+                .or_else(|| family_name.as_deref().and_then(called)),
             family_name,
             heads: number(side, HEADS),
             kv_heads: number(side, KEY_HEADS).or_else(|| filled("num_key_value_heads")),

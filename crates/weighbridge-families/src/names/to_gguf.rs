@@ -38,8 +38,8 @@ pub struct Tensor {
 /// A tensor that is being put together.
 #[derive(Default)]
 struct Gathered {
-    /// When its last piece came.
-    last: usize,
+    /// When its last piece came: of which weight, and as which of its pieces.
+    last: (usize, usize),
     /// Its pieces, by the number of the expert.
     pieces: BTreeMap<u64, Piece>,
     /// Whether its pieces are experts.
@@ -87,14 +87,14 @@ pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<
             let known = translator.knows(name).then(|| Error::malformed(odd));
             return Err(known.unwrap_or_else(|| unknown_name(family)).in_tensor(name));
         }
-        for mut piece in pieces {
+        for (number, mut piece) in pieces.into_iter().enumerate() {
             if family.cuts_embedding && piece.cut == Cut::ByToken {
                 cut_to(&mut piece.view, tokens);
             }
             if piece.cut == Cut::ByPosition {
                 start_at(&mut piece.view, first_position).map_err(|e| e.in_tensor(name))?;
             }
-            gather(&mut gathered, piece, at, name)?;
+            gather(&mut gathered, piece, (at, number), name)?;
         }
     }
     let tensors = in_order(gathered).into_iter().map(|(name, found)| tensor(name, &found, side));
@@ -164,7 +164,12 @@ fn start_at(view: &mut View, first: u64) -> Result<()> {
     }
 }
 
-fn gather(all: &mut HashMap<String, Gathered>, piece: Piece, at: usize, from: &str) -> Result<()> {
+fn gather(
+    all: &mut HashMap<String, Gathered>,
+    piece: Piece,
+    at: (usize, usize),
+    from: &str,
+) -> Result<()> {
     let (name, expert) = piece.key.clone();
     let found = all.entry(name.clone()).or_default();
     found.last = at;
@@ -190,7 +195,7 @@ impl Gathered {
 /// By the last of their weights. The stacks of a layer come together, when all are complete.
 fn in_order(gathered: HashMap<String, Gathered>) -> Vec<(String, Gathered)> {
     let layer = |name: &str| name.split('.').nth(1).unwrap_or_default().to_owned();
-    let mut complete: HashMap<String, usize> = HashMap::new();
+    let mut complete: HashMap<String, (usize, usize)> = HashMap::new();
     for (name, found) in gathered.iter().filter(|(name, found)| found.is_collected(name)) {
         let last = complete.entry(layer(name)).or_default();
         *last = (*last).max(found.last);

@@ -135,7 +135,7 @@ pub(crate) const UNUSUAL_ROPE: &[KeyRow] = &[
     ("rope.scaling.attn_factor", Number, Made(yarn_factor)),
 ];
 
-fn unusual_base(settings: &Settings) -> Option<Json> {
+pub(crate) fn unusual_base(settings: &Settings) -> Option<Json> {
     settings.rope(&["rope_theta"]).filter(|base| base.as_f64() != Some(10000.0)).cloned()
 }
 
@@ -154,7 +154,8 @@ pub(crate) fn gating(settings: &Settings) -> Option<Json> {
     let name = settings.find(GATING)?;
     Some(match name.as_str() {
         Some("softmax") => 1.into(),
-        Some("sigmoid") => 2.into(),
+        // Sigmoids with a bias, in the words of dots.llm1.
+        Some("sigmoid" | "noaux_tc") => 2.into(),
         Some("sqrtsoftplus") => 4.into(),
         // No number, and so refused where it is to be one.
         _ => name.clone(),

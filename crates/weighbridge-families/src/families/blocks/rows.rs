@@ -328,5 +328,6 @@ pub(crate) fn is_factors(name: &str) -> bool {
 #[rustfmt::skip]
 pub(crate) const VISION: &[&str] = &[
     "vision_tower.", "vision_model.", "vision_encoder.", "vision_language_adapter.", "visual.",
-    "multi_modal_projector.", "multimodal_projector.", "patch_merger.", "pre_mm_projector_norm.",
+    "multi_modal_projector.", "multimodal_projector.", "mm_projector.", "patch_merger.",
+    "pre_mm_projector_norm.", "merger.",
 ];
