@@ -8,7 +8,7 @@ mod edit;
 mod parse;
 
 pub use edit::{Change, Changed, ChangedKey, change};
-pub use parse::parse;
+pub use parse::{parse, parse_as};
 
 /// The config of a Hugging Face transformers model.
 pub const HUGGING_FACE: &str = "config.json";

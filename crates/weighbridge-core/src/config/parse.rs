@@ -1,5 +1,6 @@
 //! Reads a config.
 
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use crate::error::{Error, Result};
@@ -7,6 +8,12 @@ use crate::error::{Error, Result};
 /// A document as Python writes and reads it: with a byte order mark, with numbers that are not
 /// finite. The one reader of configs, whether a model is opened or its config is written anew.
 pub fn parse(text: &[u8]) -> Result<Json> {
+    parse_as(text)
+}
+
+/// Parses the text of a config into something other than JSON values, for documents with more values than
+/// they are worth.
+pub fn parse_as<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     if text.starts_with(b"version https://git-lfs") {
         return Err(Error::malformed("it is a Git LFS pointer"));

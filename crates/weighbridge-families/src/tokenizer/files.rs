@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
 use super::Repository;
+use super::document::Document;
 use crate::config;
 use crate::error::{Error, Result};
 use crate::text::shortened;
@@ -20,7 +22,7 @@ pub(super) const MOST_TOKENS: u64 = 1 << 22;
 pub(super) struct Files<'a> {
     pub repository: &'a Repository<'a>,
     /// `tokenizer.json`.
-    pub tokenizer: Option<Json>,
+    pub tokenizer: Option<Document>,
     /// `tokenizer_config.json`; empty if it is not there.
     pub config: Map<String, Json>,
 }
@@ -31,11 +33,11 @@ impl<'a> Files<'a> {
             let tokens = repository.vocabulary;
             return Err(Error::limit(format!("implausible vocabulary size: {tokens} tokens")));
         }
-        let tokenizer = json(repository, TOKENIZER)?;
+        let tokenizer: Option<Document> = parsed(repository, TOKENIZER)?;
         if tokenizer.as_ref().is_some_and(|json| !json.is_object()) {
             return Err(not_an_object(TOKENIZER));
         }
-        let config = match json(repository, CONFIG)? {
+        let config = match parsed(repository, CONFIG)? {
             None => Map::new(),
             Some(Json::Object(map)) => map,
             Some(_) => return Err(not_an_object(CONFIG)),
@@ -44,7 +46,7 @@ impl<'a> Files<'a> {
     }
 
     /// The document that a tokenizer without a file of SentencePiece is read from.
-    pub fn need_tokenizer(&self) -> Result<&Json> {
+    pub fn need_tokenizer(&self) -> Result<&Document> {
         let missing = || Error::unsupported(format!("the repository has no {TOKENIZER}"));
         self.tokenizer.as_ref().ok_or_else(missing)
     }
@@ -66,7 +68,7 @@ impl<'a> Files<'a> {
     }
 
     pub fn json(&self, name: &str) -> Result<Option<Json>> {
-        json(self.repository, name)
+        parsed(self.repository, name)
     }
 
     /// A text, in which every kind of line break is a line feed.
@@ -99,9 +101,9 @@ pub(super) fn content_of(token: &Json) -> Option<&str> {
     token.as_str().or_else(|| token["content"].as_str())
 }
 
-fn json(repository: &Repository<'_>, name: &str) -> Result<Option<Json>> {
+fn parsed<T: DeserializeOwned>(repository: &Repository<'_>, name: &str) -> Result<Option<T>> {
     let Some(bytes) = (repository.files)(name)? else { return Ok(None) };
-    config::parse(&bytes).map(Some).map_err(|error| error.in_file(Path::new(name)))
+    config::parse_as(&bytes).map(Some).map_err(|error| error.in_file(Path::new(name)))
 }
 
 fn not_an_object(name: &str) -> Error {

@@ -13,10 +13,12 @@ pub mod back;
 mod base64;
 mod byte_pairs;
 mod decode;
+mod document;
 mod encode;
 mod entries;
 mod files;
 mod llama;
+mod merges;
 mod pre;
 mod protobuf;
 mod sentencepiece;
@@ -28,6 +30,7 @@ mod token_type;
 mod unigram;
 mod vocabulary;
 mod word_piece;
+mod words;
 
 use serde_json::{Value as Json, json};
 

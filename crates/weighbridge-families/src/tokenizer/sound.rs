@@ -1,11 +1,12 @@
 //! What the `tokenizers` library refuses about `tokenizer.json` is refused here too, by name: IDs that
 //! are none, a model of another type than it says, merges of parts that are no tokens.
 
-use std::collections::HashMap;
-
 use serde_json::Value as Json;
 
+use super::document::Document;
 use super::files::{TOKENIZER, content_of, wrong};
+use super::merges::Merges;
+use super::vocabulary::Base;
 use crate::error::{Error, Result};
 use crate::text::shortened;
 
@@ -27,9 +28,9 @@ pub(super) fn check_added(tokenizer: &Json) -> Result<()> {
 }
 
 /// An error unless the model is one of byte pairs. Without a type its content tells.
-pub(super) fn check_byte_pairs(tokenizer: &Json) -> Result<()> {
+pub(super) fn check_byte_pairs(tokenizer: &Document) -> Result<()> {
     let model = &tokenizer["model"];
-    let has_merges = model["merges"].is_array();
+    let has_merges = tokenizer.merges.is_some();
     match model["type"].as_str() {
         Some("BPE") if has_merges => Ok(()),
         Some("BPE") => Err(wrong(TOKENIZER, "its model has type `BPE`, but no list of merges")),
@@ -43,12 +44,14 @@ pub(super) fn check_byte_pairs(tokenizer: &Json) -> Result<()> {
 }
 
 /// An error unless both parts of every merge, and what they make, are tokens of the model.
-pub(super) fn check_merges(tokenizer: &Json, base: &HashMap<&str, u64>) -> Result<()> {
+pub(super) fn check_merges(tokenizer: &Document, base: &Base<'_>) -> Result<()> {
     let model = &tokenizer["model"];
     let prefix = model["continuing_subword_prefix"].as_str().unwrap_or_default();
-    for merge in model["merges"].as_array().into_iter().flatten() {
-        let Some((first, second)) = parts(merge) else { continue };
-        let whole = format!("{first}{}", second.get(prefix.len()..).unwrap_or_default());
+    let mut whole = String::new();
+    for merge in tokenizer.merges.iter().flat_map(Merges::iter) {
+        let Some((first, second)) = merge.parts() else { continue };
+        whole.clear();
+        whole.extend([first, second.get(prefix.len()..).unwrap_or_default()]);
         let missing = [first, second, &whole].into_iter().find(|part| !base.contains_key(part));
         if let Some(missing) = missing {
             let (first, second) = (shortened(first, 40), shortened(second, 40));
@@ -58,18 +61,6 @@ pub(super) fn check_merges(tokenizer: &Json, base: &HashMap<&str, u64>) -> Resul
         }
     }
     Ok(())
-}
-
-/// The two parts of a merge, in either form.
-fn parts(merge: &Json) -> Option<(&str, &str)> {
-    match merge {
-        Json::String(text) => text.split_once(' '),
-        Json::Array(parts) => match &parts[..] {
-            [Json::String(first), Json::String(second)] => Some((first, second)),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -82,7 +73,7 @@ mod tests {
         let tokenizer =
             json!({ "model": { "merges": merges, "continuing_subword_prefix": prefix } });
         let words = ["a", "b", "ab", "##b"].map(|word| (word, 0));
-        check_merges(&tokenizer, &HashMap::from(words))
+        check_merges(&tokenizer.into(), &words.into_iter().collect())
     }
 
     #[test]

@@ -7,8 +7,10 @@
 use serde_json::Value as Json;
 
 use super::around::Around;
+use super::document::Document;
 use super::entries::Entries;
 use super::files::{Files, TOKENIZER, content_of, wrong};
+use super::merges::Merge;
 use super::templates;
 use crate::error::{Error, Result};
 use crate::text::shortened;
@@ -183,18 +185,25 @@ pub(super) fn key_of(keys: &[(&str, &'static str)], kind: &str) -> Option<&'stat
     keys.iter().find(|(known, _)| *known == kind).map(|(_, key)| *key)
 }
 
+fn joined(a: &str, b: &str) -> String {
+    let mut text = String::with_capacity(a.len() + b.len() + 1);
+    let spelled = |letter: char| if letter == ' ' { 'Ġ' } else { letter };
+    text.extend(a.chars().map(spelled));
+    text.push(' ');
+    text.extend(b.chars().map(spelled));
+    text
+}
+
 /// The merges of a byte-pair tokenizer as texts: two parts with a space between them. A space inside
 /// a part is spelled as byte-level vocabularies spell it.
-pub(super) fn merges(tokenizer: &Json) -> Result<Vec<String>> {
-    let Some(merges) = tokenizer["model"]["merges"].as_array() else { return Ok(Vec::new()) };
-    let is_text = merges.first().is_some_and(Json::is_string);
-    let text = |merge: &Json| match (merge, merge.as_array().map(Vec::as_slice)) {
-        (Json::String(text), _) if is_text => Ok(text.clone()),
-        (_, Some([Json::String(a), Json::String(b)])) if !is_text => {
-            Ok(format!("{} {}", a.replace(' ', "Ġ"), b.replace(' ', "Ġ")))
-        }
-        _ => {
-            let merge = shortened(&merge.to_string(), 40);
+pub(super) fn merges(tokenizer: &Document) -> Result<Vec<String>> {
+    let Some(merges) = &tokenizer.merges else { return Ok(Vec::new()) };
+    let is_text = matches!(merges.iter().next(), Some(Merge::Text(_)));
+    let text = |merge: Merge<'_>| match merge {
+        Merge::Text(text) if is_text => Ok(text.to_owned()),
+        Merge::Pair(a, b) if !is_text => Ok(joined(a, b)),
+        odd => {
+            let merge = shortened(&odd.to_json().to_string(), 40);
             Err(wrong(TOKENIZER, format!("merge `{merge}` does not have two parts")))
         }
     };

@@ -1,7 +1,7 @@
 //! Pieces with scores, as XLM-RoBERTa has them: from its file of SentencePiece or, without that, from
 //! `tokenizer.json`. The two count tokens differently; that of `tokenizer.json` is the model's.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::Value as Json;
@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::base64::decoded;
 use super::protobuf::{Field, Message};
 use super::sentencepiece::{Piece, pieces};
-use super::vocabulary::named;
+use super::vocabulary::{Base, named};
 use super::{Beyond, Entries, Files, KINDS, Special, TOKENIZER, TokenType, Vocabulary, wrong};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
@@ -134,7 +134,7 @@ fn kinds(
     tokenizer: &Json,
     stored: &[Json],
 ) -> Result<impl Fn(usize, &str) -> TokenType> {
-    let mut base = HashMap::new();
+    let mut base = Base::default();
     for (id, piece) in stored.iter().enumerate() {
         base.insert(text_and_score(piece)?.0, id as u64);
     }

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use serde_json::Value as Json;
 
+use super::document::Document;
 use super::files::{CONFIG, Files, TOKENIZER, content_of, wrong};
 use super::sound;
 use super::special::KINDS;
@@ -19,12 +21,15 @@ pub(super) struct Added {
     pub normalized: bool,
 }
 
+/// Tokens of a model with their IDs, by a fast hash with a seed: their texts come from files.
+pub(super) type Base<'a> = HashMap<&'a str, u64, RandomState>;
+
 pub(super) struct Vocabulary<'a> {
     pub files: &'a Files<'a>,
     /// `tokenizer.json`.
-    pub tokenizer: &'a Json,
+    pub tokenizer: &'a Document,
     /// Tokens of the model, by their text.
-    pub base: HashMap<&'a str, u64>,
+    pub base: Base<'a>,
     pub added: Vec<Added>,
     /// Where in `added` a text is.
     places: HashMap<String, usize>,
@@ -38,7 +43,7 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// The tokens of a model, with those that files add to it.
-    pub fn of(base: HashMap<&'a str, u64>, files: &'a Files<'_>) -> Result<Self> {
+    pub fn of(base: Base<'a>, files: &'a Files<'_>) -> Result<Self> {
         let (tokenizer, next) = (files.need_tokenizer()?, base.len() as u64);
         sound::check_added(tokenizer)?;
         let (added, places) = (Vec::new(), HashMap::new());
@@ -151,15 +156,16 @@ pub(super) fn beyond(text: &str, id: u64, tokens: usize) -> Error {
     wrong(TOKENIZER, message)
 }
 
-fn base(tokenizer: &Json) -> Result<HashMap<&str, u64>> {
-    let Some(vocab) = tokenizer["model"]["vocab"].as_object() else {
+fn base(tokenizer: &Document) -> Result<Base<'_>> {
+    let Some(words) = &tokenizer.words else {
         return Err(wrong(TOKENIZER, "its model has no vocabulary keyed by token"));
     };
-    let id = |text: &str, id: &Json| {
+    let mut base = Base::with_capacity_and_hasher(words.len(), RandomState::default());
+    for (text, id) in words.iter() {
         let no_id = || format!("token `{}` has no ID", shortened(text, 40));
-        id.as_u64().ok_or_else(|| wrong(TOKENIZER, no_id()))
-    };
-    vocab.iter().map(|(text, value)| Ok((text.as_str(), id(text, value)?))).collect()
+        base.insert(text, id.ok_or_else(|| wrong(TOKENIZER, no_id()))?);
+    }
+    Ok(base)
 }
 
 fn flags(token: &Json, file: &str) -> Result<Added> {

@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value as Json;
-
 use super::TextPart;
+use crate::tokenizer::merges::Merges;
 use crate::tokenizer::vocabulary::Vocabulary;
 
 /// Merges make no longer texts than this from parts of the text.
@@ -24,9 +23,10 @@ pub(super) fn ids(parts: &[TextPart], vocabulary: &Vocabulary<'_>) -> Option<Vec
     if !is_plain("continuing_subword_prefix") || !is_plain("end_of_word_suffix") {
         return None;
     }
+    let merges = vocabulary.tokenizer.merges.as_ref()?;
     let (ignores_merges, falls_back) =
         (model["ignore_merges"] == true, model["byte_fallback"] == true);
-    let pairs = Pairs { ranks: ranks(parts, model)?, vocabulary, ignores_merges, falls_back };
+    let pairs = Pairs { ranks: ranks(parts, merges)?, vocabulary, ignores_merges, falls_back };
     let mut ids = Vec::new();
     for part in parts {
         match part {
@@ -38,14 +38,11 @@ pub(super) fn ids(parts: &[TextPart], vocabulary: &Vocabulary<'_>) -> Option<Vec
 }
 
 /// Only merges are kept whose result is in the text: a vocabulary has hundreds of thousands.
-fn ranks<'a>(parts: &[TextPart], model: &'a Json) -> Option<HashMap<(&'a str, &'a str), usize>> {
+fn ranks<'a>(parts: &[TextPart], merges: &'a Merges) -> Option<HashMap<(&'a str, &'a str), usize>> {
     let needed = inside(parts);
     let (mut ranks, mut joined) = (HashMap::new(), String::new());
-    for (rank, merge) in model["merges"].as_array()?.iter().enumerate() {
-        let (a, b) = match merge {
-            Json::String(text) => text.split_once(' ')?,
-            pair => (pair[0].as_str()?, pair[1].as_str()?),
-        };
+    for (rank, merge) in merges.iter().enumerate() {
+        let (a, b) = merge.parts()?;
         joined.clear();
         joined.extend([a, b]);
         if needed.contains(joined.as_str()) {

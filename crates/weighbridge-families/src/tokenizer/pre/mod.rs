@@ -109,7 +109,7 @@ mod tests {
         let repository =
             Repository { files: &|_| Ok(None), names: &|_| Vec::new(), config, vocabulary: 10 };
         let mut files = Files::open(&repository).unwrap();
-        files.tokenizer = Some(tokenizer.clone());
+        files.tokenizer = Some(tokenizer.clone().into());
         name(&Vocabulary::read(&files).unwrap())
     }
 
