@@ -136,8 +136,18 @@ impl Family {
         rows.find(|row| row.1 == ["token_embd"]).map_or("embed_tokens", |row| row.0)
     }
 
+    /// The setting that the numbers of a weight are of, and the numbers in its name.
+    pub(crate) fn measures(&self, name: &str, prefix: &str) -> Option<(&'static str, Vec<u64>)> {
+        let (below, numbers) = pattern(name.strip_prefix(prefix).unwrap_or(name));
+        let (_, setting) = self.measured.iter().find(|(row, _)| *row == below)?;
+        Some((setting, numbers))
+    }
+
     /// Why converters leave out a weight, if they do. Names may have the prefix of the model.
     pub(crate) fn leaves_out(&self, name: &str, prefix: &str) -> Option<&'static str> {
+        if self.measures(name, prefix).is_some() {
+            return Some("stored in the metadata");
+        }
         let (below, _) = pattern(name.strip_prefix(prefix).unwrap_or(name));
         let is_one = |start: &str| below.starts_with(start) || name.starts_with(start);
         self.left_out.iter().find(|(start, _)| is_one(start)).map(|(_, what)| *what)

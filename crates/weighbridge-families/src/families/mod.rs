@@ -111,6 +111,17 @@ families! {
     // Decoders until 2023.
 
     // Decoders since then.
+    seed_oss::SEED_OSS,
+    apertus::APERTUS,
+    exaone4::EXAONE4,
+    exaone4_5::EXAONE4_5,
+    exaone::EXAONE,
+    jais2::JAIS2,
+    pangu_embedded::PANGU_EMBEDDED,
+    dream::DREAM,
+    llada::LLADA,
+    maincoder::MAINCODER,
+    nanbeige::NANBEIGE,
 
     // Others.
 }

@@ -6,7 +6,6 @@ use serde_json::Value as Json;
 
 use super::{Dialect, Facts, Side};
 use crate::error::{Error, Result};
-use crate::families::Family;
 
 /// More numbers than any such weight has.
 const MOST: u64 = 1 << 12;
@@ -36,16 +35,4 @@ pub fn measured(
     }
     let listed = |layers: BTreeMap<Vec<u64>, Vec<f32>>| layers.into_values().flatten().collect();
     Ok(found.into_iter().map(|(setting, layers)| (setting, listed(layers))).collect())
-}
-
-impl Family {
-    /// The setting that the numbers of a weight are of, and the numbers in its name.
-    pub(super) fn measures(&self, name: &str, prefix: &str) -> Option<(&'static str, Vec<u64>)> {
-        let below = name.strip_prefix(prefix).unwrap_or(name);
-        let is_it = |row: &&(&str, &str)| {
-            [below, name].iter().any(|name| crate::families::pattern(name).0 == row.0)
-        };
-        let (_, setting) = self.measured.iter().find(is_it)?;
-        Some((setting, crate::families::pattern(below).1))
-    }
 }

@@ -110,8 +110,7 @@ fn reason(name: &str, pieces: &[Piece], family: &Family, facts: &Facts) -> Optio
         DropsHead::Tied => facts.tied == Some(true),
         DropsHead::Always => true,
     };
-    let measured = family.measures(name, &facts.prefix).map(|_| "stored in the metadata");
-    match measured.or_else(|| family.leaves_out(name, &facts.prefix)).or_else(|| computed(name)) {
+    match family.leaves_out(name, &facts.prefix).or_else(|| computed(name)) {
         None if is_vision(name) => {
             Some("part of the vision model, which GGUF stores in a separate file")
         }

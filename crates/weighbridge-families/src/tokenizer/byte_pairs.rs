@@ -11,6 +11,24 @@ pub(super) fn write(
     entries: &mut Entries,
     pre: Option<&str>,
 ) -> Result<Special> {
+    write_as(files, entries, pre, tokens)
+}
+
+/// The same with added tokens as files have them.
+pub(super) fn write_marked(
+    files: &Files<'_>,
+    entries: &mut Entries,
+    pre: Option<&str>,
+) -> Result<Special> {
+    write_as(files, entries, pre, marked)
+}
+
+fn write_as(
+    files: &Files<'_>,
+    entries: &mut Entries,
+    pre: Option<&str>,
+    tokens: impl Fn(&Vocabulary<'_>) -> Result<Vec<(String, TokenType)>>,
+) -> Result<Special> {
     sound::check_byte_pairs(files.need_tokenizer()?)?;
     let vocabulary = Vocabulary::read(files)?;
     let tokens = tokens(&vocabulary)?;
@@ -27,13 +45,29 @@ pub(super) fn write(
 
 /// What is written for every id.
 pub(super) fn tokens(vocabulary: &Vocabulary<'_>) -> Result<Vec<(String, TokenType)>> {
-    let count = match vocabulary.files.vocabulary() {
-        0 => vocabulary.base.len() + vocabulary.added.len(),
-        count => count,
-    };
+    let count = count(vocabulary);
     let decoder = Decoder::read(&vocabulary.tokenizer["decoder"]);
     let all = vocabulary.by_id(count)?.into_iter().enumerate();
     Ok(all.map(|(id, one)| written(id, one, &decoder)).collect())
+}
+
+fn count(vocabulary: &Vocabulary<'_>) -> usize {
+    match vocabulary.files.vocabulary() {
+        0 => vocabulary.base.len() + vocabulary.added.len(),
+        count => count,
+    }
+}
+
+/// Added tokens as they are: a look does not make them special.
+fn marked(vocabulary: &Vocabulary<'_>) -> Result<Vec<(String, TokenType)>> {
+    let written = |(id, token): (usize, Option<Token<'_>>)| match token {
+        Some(Token::Added(added)) if added.special => (added.content.clone(), TokenType::Control),
+        Some(Token::Added(added)) => (added.content.clone(), TokenType::UserDefined),
+        Some(Token::Base(text)) => (text.to_owned(), TokenType::Normal),
+        None => (format!("[PAD{id}]"), TokenType::Unused),
+    };
+    let all = vocabulary.by_id(count(vocabulary))?.into_iter().enumerate();
+    Ok(all.map(written).collect())
 }
 
 /// What is written for an id.

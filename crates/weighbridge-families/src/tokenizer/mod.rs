@@ -87,6 +87,12 @@ pub enum TokenizerKind {
     WordPiecesOrUnigram,
     /// Byte pairs, for an encoder.
     EncoderPairs,
+    /// SentencePiece; whether a space stands before a text is what files say.
+    PiecesAsStated,
+    /// SentencePiece if its file exists, else byte pairs whose added tokens are special if files say so.
+    PiecesOrMarked,
+    /// Such byte pairs, with a token before every text.
+    MarkedAndBegun,
 }
 
 impl TokenizerKind {
@@ -94,11 +100,13 @@ impl TokenizerKind {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::LlamaLike | Self::PiecesOrPairs | Self::BarePiecesOrPairs | Self::Phi3 => {
-                "SentencePiece or byte pairs"
-            }
-            Self::Pieces(_) | Self::PiecesWith(_) => "SentencePiece",
-            Self::BytePairs(_) | Self::EncoderPairs => "byte pairs",
+            Self::LlamaLike
+            | Self::PiecesOrPairs
+            | Self::BarePiecesOrPairs
+            | Self::PiecesOrMarked
+            | Self::Phi3 => "SentencePiece or byte pairs",
+            Self::Pieces(_) | Self::PiecesWith(_) | Self::PiecesAsStated => "SentencePiece",
+            Self::BytePairs(_) | Self::EncoderPairs | Self::MarkedAndBegun => "byte pairs",
             Self::WordPieces => "WordPiece",
             Self::Unigram => "Unigram",
             Self::WordPiecesOrUnigram => "WordPiece or Unigram",
@@ -147,6 +155,22 @@ pub fn entries(
             word_piece::write(files, entries, pre)?;
         }
         TokenizerKind::Unigram => unigram::write(files, entries)?,
+        TokenizerKind::PiecesAsStated => {
+            sentencepiece::write(files, entries)?;
+            if let Some(Json::Bool(prefix)) = files.config.get("add_prefix_space") {
+                entries.flag(SPACE_PREFIX, *prefix);
+            }
+        }
+        TokenizerKind::PiecesOrMarked if sentencepiece::is_there(files)? => {
+            sentencepiece::write(files, entries)?;
+        }
+        TokenizerKind::PiecesOrMarked => {
+            byte_pairs::write_marked(files, entries, pre)?.write(entries)?;
+        }
+        TokenizerKind::MarkedAndBegun => {
+            byte_pairs::write_marked(files, entries, pre)?.write(entries)?;
+            entries.flag("tokenizer.ggml.add_bos_token", true);
+        }
         TokenizerKind::EncoderPairs => {
             pairs_with(files, entries, pre, &[])?;
             entries.id("tokenizer.ggml.token_type_count", files.token_types());

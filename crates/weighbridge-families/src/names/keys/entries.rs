@@ -8,7 +8,7 @@ use crate::families::{Family, Get, KeyRow, Settings, Type, scaling, whole};
 use crate::tokenizer::Entries;
 
 /// How keys begin that are not below an architecture.
-const WHOLE: [&str; 2] = ["general.", "xielu."];
+const WHOLE: [&str; 4] = ["general.", "xielu.", "diffusion.", "tokenizer."];
 
 /// Sets some of a family's entries.
 pub(super) fn write(

@@ -54,6 +54,14 @@ pub(super) const TABLE: &[Row] = &[
             (&[], "dbrx"),
         ],
     ),
+    // The same with spaces cut into powers of two.
+    row(
+        &[
+            r"split (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1}",
+            "bytes",
+        ],
+        &[(&[], "jais-2")],
+    ),
     // The same with single digits.
     row(
         &[
