@@ -38,6 +38,7 @@ mod to_gguf_cases;
 mod to_gguf_settings;
 mod to_gguf_stored;
 mod to_hf;
+mod to_mmproj;
 mod twins;
 mod unfinished;
 mod unreadable;

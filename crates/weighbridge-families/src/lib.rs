@@ -3,6 +3,7 @@
 
 pub mod families;
 pub mod names;
+pub mod projectors;
 #[cfg(test)]
 mod testing;
 pub mod tokenizer;

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use regex::{Regex, RegexBuilder};
 use weighbridge::catalog::Value;
 use weighbridge::ops::{
-    ConvertOptions, DiffOptions, FailOver, HashOptions, Names, NextLayers, OutputType,
+    ConvertOptions, DiffOptions, FailOver, HashOptions, Mmproj, Names, NextLayers, OutputType,
     QuantizeOptions, ShowOptions, Slice, StatsOptions, Values, Work,
 };
 use weighbridge::{DType, Select};
@@ -212,6 +212,11 @@ impl<'py> Asked<'py> {
         self.text(name)?.map(|text| self.one_of(name, &text, &known)).transpose()
     }
 
+    fn mmproj(&self, name: &str) -> PyResult<Option<Mmproj>> {
+        let known = [("beside", Mmproj::Beside), ("only", Mmproj::Only)];
+        self.text(name)?.map(|text| self.one_of(name, &text, &known)).transpose()
+    }
+
     /// Whether to use the slow, thorough search.
     fn effort(&self, name: &str) -> PyResult<Option<bool>> {
         let known = [("usual", false), ("high", true)];
@@ -287,6 +292,7 @@ impl<'py> Asked<'py> {
             "names" => names(names),
             "config" => base(path),
             "to_layout" => layout(text),
+            "mmproj" => mmproj(mmproj),
             "pre_tokenizer" => pre_tokenizer(text),
             "skip_unreadable" => skip_unreadable(take),
             "force" => force(take),

@@ -21,6 +21,6 @@ pub use crate::model::{PLACES, Place};
 pub use crate::sys::give_memory_back;
 
 #[cfg(feature = "families")]
-rooms!(families names tokenizer);
+rooms!(families names projectors tokenizer);
 #[cfg(feature = "remote")]
 rooms!(remote);

@@ -84,7 +84,7 @@ use weighbridge_core::{
     number, shape, simd, source, stop, sys, text, view, warning,
 };
 #[cfg(feature = "families")]
-use weighbridge_families::{families, names, tokenizer};
+use weighbridge_families::{families, names, projectors, tokenizer};
 #[cfg(feature = "remote")]
 use weighbridge_remote as remote;
 use weighbridge_schemes as schemes;

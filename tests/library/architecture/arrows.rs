@@ -30,7 +30,10 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             ],
         ],
     ),
-    ("weighbridge-families", &[&["names"], &["families"], &["tokenizer"], &["testing"]]),
+    (
+        "weighbridge-families",
+        &[&["projectors"], &["names"], &["families"], &["tokenizer"], &["testing"]],
+    ),
     (
         "weighbridge-schemes",
         &[

@@ -38,6 +38,7 @@ const FLAGS_ALONE: [(&str, &[&str], &str); 12] = [
             "allow-lossy-config",
             "config",
             "kv",
+            "mmproj",
             "modelfile",
             "mtp",
             "names",

@@ -67,6 +67,10 @@ pub enum Remedy {
     AllowLossyConfig,
     /// State the pre-tokenizer, which the repository's files leave ambiguous.
     StatePreTokenizer,
+    /// Convert the language model only, with the encoders of images and sound left out.
+    TextOnly,
+    /// Write the projector with a run of its own, with `ConvertOptions::mmproj`.
+    ProjectorAlone,
     /// Allow plain http, with `Remote::allow_http`.
     AllowHttp,
     /// Add trusted certificates from a file, with `Remote::ca_file`.

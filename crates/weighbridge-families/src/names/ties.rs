@@ -133,7 +133,8 @@ impl Search<'_> {
     }
 }
 
-pub(super) fn is_vision(name: &str) -> bool {
+/// Whether a weight belongs to the vision model, by its name.
+pub(crate) fn is_vision(name: &str) -> bool {
     let at_a_dot = |start: &&'static str| {
         name.match_indices(*start).any(|(at, _)| at == 0 || name.as_bytes()[at - 1] == b'.')
     };

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 OutputDType = Literal["auto", "native", "f32", "bf16", "f16", "keep"]
 Names = Literal["auto", "keep", "hf", "gguf"]
+Mmproj = Literal["beside", "only"]
 #: A number of bytes, or text such as "5GB".
 Size = int | str
 #: A metadata value, or a GGUF type and a value: `("u32", 7)`.
@@ -178,6 +179,7 @@ def convert(
     names: Names = "auto",
     config: StrPath | None = None,
     to_layout: str | None = None,
+    mmproj: Mmproj | None = None,
     pre_tokenizer: str | None = None,
     mtp: bool = False,
     no_mtp: bool = False,
@@ -278,6 +280,7 @@ def quantize(
     allow_nonfinite: bool = False,
     names: Names = "auto",
     config: StrPath | None = None,
+    mmproj: Mmproj | None = None,
     pre_tokenizer: str | None = None,
     mtp: bool = False,
     no_mtp: bool = False,
@@ -350,6 +353,7 @@ def verify(
     names: Names = "auto",
     config: StrPath | None = None,
     to_layout: str | None = None,
+    mmproj: Mmproj | None = None,
     pre_tokenizer: str | None = None,
     mtp: bool = False,
     no_mtp: bool = False,

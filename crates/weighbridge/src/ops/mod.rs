@@ -24,7 +24,7 @@ pub use adapter::AdapterReport;
 #[cfg(feature = "families")]
 pub use conversion::{
     ChangedKey, Conversion, ConversionReport, ConvertOptions, ConvertReport, CostReport, DecodedAs,
-    LeftBehind, Mismatch, Names, NextLayers, PlanReport, PlannedTensor, QuantizeOptions,
+    LeftBehind, Mismatch, Mmproj, Names, NextLayers, PlanReport, PlannedTensor, QuantizeOptions,
     QuantizeReport, QuantizedWeight, Rename, RewrittenFile, Tied, TypeReport, VerifyReport,
     WrittenFile, WrongFile, convert, convert_to, dequantize, dequantize_pipeline, layouts,
     quantize, quantize_to, quantizers, verify, verify_dequantized, verify_pipeline,

@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use regex::Regex;
 use weighbridge::catalog::Value;
 use weighbridge::internals::near::did_you_mean;
-use weighbridge::ops::{ConvertOptions, Names, NextLayers, OutputType};
+use weighbridge::ops::{ConvertOptions, Mmproj, Names, NextLayers, OutputType};
 use weighbridge::{DType, Model, Weight};
 
 use crate::args::{
@@ -152,6 +152,20 @@ pub(crate) struct OutputArgs {
     #[arg(long, help_heading = "Output")]
     no_mtp: bool,
 
+    /// Convert the projector of a multimodal model too, or only
+    ///
+    /// A projector is a GGUF file with the encoders of images and sound, which llama.cpp loads next to
+    /// the language model. `--mmproj` alone means `beside`: NAME.gguf gets mmproj-NAME.gguf next to it.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        num_args = 0..=1,
+        default_missing_value = "beside",
+        help_heading = "Output"
+    )]
+    mmproj: Option<MmprojArg>,
+
     /// Set the dtype (f32, bf16, f16) of weights matching RE
     ///
     /// Can be repeated; the first match wins.
@@ -210,6 +224,9 @@ impl OutputArgs {
         }
         if let Some(layout) = &self.to_layout {
             options = options.layout(layout);
+        }
+        if let Some(mmproj) = self.mmproj {
+            options = options.mmproj(mmproj.into());
         }
         if let Some(pre) = &self.pre {
             options = options.pre_tokenizer(pre);
@@ -278,6 +295,23 @@ impl From<NamesArg> for Names {
             NamesArg::Keep => Self::Keep,
             NamesArg::Hf => Self::Hf,
             NamesArg::Gguf => Self::Gguf,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MmprojArg {
+    /// Both: the projector next to the language model
+    Beside,
+    /// The projector instead of the language model
+    Only,
+}
+
+impl From<MmprojArg> for Mmproj {
+    fn from(mmproj: MmprojArg) -> Self {
+        match mmproj {
+            MmprojArg::Beside => Self::Beside,
+            MmprojArg::Only => Self::Only,
         }
     }
 }

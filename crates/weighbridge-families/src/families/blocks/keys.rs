@@ -31,6 +31,8 @@ pub(crate) enum Type {
     Counts,
     /// Single-precision numbers.
     Numbers,
+    /// Numbers as the first of them is written: whole ones of 32 bits, or single-precision ones.
+    Listed,
 }
 
 /// Where a value is.

@@ -54,7 +54,8 @@ fn missing(keys: &[&str]) -> Error {
     Error::malformed(format!("config.json has no {}", keys.join(" or ")))
 }
 
-fn typed(kind: Type, json: &Json) -> Option<Value> {
+/// A value of a type.
+pub(crate) fn typed(kind: Type, json: &Json) -> Option<Value> {
     Some(match kind {
         Type::Count => Value::Unsigned(32, whole(json).filter(|count| *count <= u32::MAX.into())?),
         Type::Number => single(json)?,
@@ -63,6 +64,8 @@ fn typed(kind: Type, json: &Json) -> Option<Value> {
         Type::Flag => Value::Bool(json.as_bool()?),
         Type::Counts => list(json, signed)?,
         Type::Numbers => list(json, single)?,
+        Type::Listed if json[0].is_i64() => list(json, signed)?,
+        Type::Listed => list(json, |number| single(number).filter(|_| !json[0].is_null()))?,
         Type::FlagList => list(json, |flag| flag.as_bool().map(Value::Bool))?,
     })
 }

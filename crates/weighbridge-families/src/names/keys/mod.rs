@@ -27,6 +27,7 @@ use crate::families::{
 };
 use crate::tokenizer::Entries;
 use crate::warning::Warning;
+pub(crate) use entries::typed;
 use entries::write;
 
 /// Returns the entries before the tokenizer's, in the converter's order.
@@ -59,6 +60,15 @@ pub fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     }
     all.id("general.quantization_version", 2);
     Ok(all.finished())
+}
+
+/// Returns the entries that describe a file of another kind to people.
+pub(crate) fn described(about: &About<'_>, kind: &str) -> Vec<(String, Value)> {
+    let mut all = general::entries(about);
+    all.iter_mut().filter(|(key, _)| key == "general.type").for_each(|(_, value)| {
+        *value = Value::text(kind);
+    });
+    all
 }
 
 /// Returns warnings about settings that llama.cpp does not follow. `tensors` are those of the file.

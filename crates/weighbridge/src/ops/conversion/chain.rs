@@ -64,7 +64,8 @@ pub(super) fn part(
         show_plan(report.plan.get_or_insert_default(), &task.target, &plan);
     }
     extra.extend(with_additions(files, &additions)?);
-    Ok(Part { model, plan, folder: folder.to_owned(), additions, is_translated })
+    let (folder, is_projector) = (folder.to_owned(), false);
+    Ok(Part { model, plan, folder, additions, is_translated, is_projector })
 }
 
 /// Names a single file as the output is named, and puts the files of a component into its folder.

@@ -16,12 +16,14 @@ use crate::schemes::Additions;
 use crate::sys::standard_output;
 
 mod assign;
+mod beside;
 mod chain;
 mod decide;
 mod elsewhere;
 mod expansion;
 mod file_actions;
 mod inputs;
+mod mmproj;
 mod modelfile;
 mod move_codes;
 mod names;
@@ -43,6 +45,7 @@ mod verify;
 
 pub use crate::config::ChangedKey;
 pub use crate::pipeline::Tied;
+pub use mmproj::Mmproj;
 pub use move_codes::layouts;
 pub use names::Names;
 pub use options::{ConvertOptions, Rename};
@@ -195,6 +198,8 @@ struct Part {
     additions: Additions,
     /// Whether what lies beside its weights is made, not copied.
     is_translated: bool,
+    /// Whether it is the projector beside the model of the first part.
+    is_projector: bool,
 }
 
 /// What is converted.
@@ -297,6 +302,10 @@ impl Conversion {
             let loads = !options.lossy_config && !matches!(output, Output::Made(_));
             let task = Task { options, values: &values, names, target, streamed, loads };
             parts.push(chain::part(model, folder, &task, (&mut extra, &mut report))?);
+            if options.mmproj == Mmproj::Beside && matches!(models, Models::One(_)) {
+                let beside = (&mut extra, &mut report);
+                parts.push(beside::part(model, &task.target, &task, beside)?);
+            }
         }
         report.made = extra.iter().map(|file| file.name.to_string_lossy().into_owned()).collect();
         let (options, target) = (options.clone(), target_of(sources[0].0));
@@ -385,7 +394,7 @@ impl Conversion {
                 let stream = self.options.work.waiting(|| Stream::to_special_file(&path))?;
                 self.run_into(&stream)
             }
-            Place::File(path) if split::is_split(&self.target, &self.parts[0].plan) => {
+            Place::File(path) if split::are_several(&self) => {
                 self.run_into(&LocalFolder::of_parts(&path, leftover, force))
             }
             Place::File(path) => self.run_into(&LocalFile::new(&path, force)),

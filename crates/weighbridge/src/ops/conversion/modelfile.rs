@@ -58,7 +58,10 @@ fn refuse_other(file: &Path, force: bool, is_own: bool) -> Result<()> {
 
 /// The text of the `Modelfile`, if the output is a model that Ollama runs.
 fn text(parts: &[Part]) -> Option<String> {
-    let [Part { plan, .. }] = parts else { return None };
+    let [Part { plan, .. }, rest @ ..] = parts else { return None };
+    if !rest.iter().all(|part| part.is_projector) {
+        return None;
+    }
     let metadata = plan.described.as_ref()?;
     let kind = metadata.iter().find(|(key, _)| key == "general.type")?;
     let is_model = kind.1.value()?.as_str() == Some("model");

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::mmproj::Mmproj;
 use super::names::Names;
 use super::translate::NextLayers;
 use crate::catalog::Value;
@@ -35,6 +36,7 @@ pub struct ConvertOptions {
     pub(in crate::ops) renames: Vec<Rename>,
     pub(in crate::ops) metadata: Vec<(String, Value)>,
     pub(in crate::ops) names: Names,
+    pub(in crate::ops) mmproj: Mmproj,
     pub(in crate::ops) modelfile: bool,
     pub(in crate::ops) pre: Option<String>,
     pub(in crate::ops) base: Option<PathBuf>,
@@ -148,6 +150,10 @@ setters! { ConvertOptions:
     /// names. What a layout cannot hold as it is is an error. The output is a directory, and the model
     /// must have been one.
     layout(name: impl Into<String>) layout = Some(name.into());
+
+    /// What becomes of a multimodal model's encoders of images and sound: by default they are left out of
+    /// a GGUF file.
+    mmproj(mmproj: Mmproj) mmproj = mmproj;
 
     /// Also write a `Modelfile` for Ollama beside a GGUF file that is made so that it runs.
     modelfile(modelfile: bool) modelfile = modelfile;

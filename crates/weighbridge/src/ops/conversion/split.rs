@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::options::{ConvertOptions, MAX_SHARD_SIZE};
-use super::{Conversion, inputs};
+use super::{Conversion, Part, inputs};
 use crate::containers::WRITERS;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
@@ -22,6 +22,11 @@ pub(super) fn spread(target: &Target, options: &ConvertOptions) -> Spread {
 /// Whether one file of this format may become several beside each other.
 fn can_be_split(target: &Target) -> bool {
     target.writer.numbers_parts() && !target.is_elsewhere
+}
+
+/// Whether an output at the path of a file is several files: parts of it, or one with a projector.
+pub(super) fn are_several(conversion: &Conversion) -> bool {
+    parts(conversion).is_some()
 }
 
 /// Whether the parts of a plan get their names beside each other.
@@ -59,9 +64,11 @@ pub(super) fn check(conversion: &Conversion, model: &Model) -> Result<()> {
         part.check(model, true)?;
         inputs::refuse_replacing(&part, options, values)?;
     }
-    refuse_beside(path, "is one file, and its parts would be beside it")?;
-    if let Some(other) = other_part(path, &parts) {
-        refuse_beside(&other, "is a part of another split under the same name")?;
+    if conversion.parts.iter().any(|part| is_split(&conversion.target, &part.plan)) {
+        refuse_beside(path, "is one file, and its parts would be beside it")?;
+        if let Some(other) = other_part(path, &parts) {
+            refuse_beside(&other, "is a part of another split under the same name")?;
+        }
     }
     if options.force { Ok(()) } else { refuse_taken(path, &parts) }
 }
@@ -73,13 +80,19 @@ fn refuse_beside(path: &Path, why: &str) -> Result<()> {
         .map_err(|error| refused(error).hint("move it away, or remove it yourself"))
 }
 
+/// Where a part lies in an output that is not named yet, if that has a projector beside the model.
+pub(super) fn place(output: &Path, parts: &[Part], part: &Part) -> Option<PathBuf> {
+    let has_projector = parts.iter().any(|part| part.is_projector);
+    let first = part.plan.files.first().filter(|_| has_projector)?;
+    Some(output.join(&first.name))
+}
+
 /// The output's path, and the names of its parts; `None` if it has none.
 fn parts(conversion: &Conversion) -> Option<(&Path, Vec<&str>)> {
-    let (Place::File(path), [part]) = (&conversion.target.place, &conversion.parts[..]) else {
-        return None;
-    };
-    let names = part.plan.files.iter().map(|file| &*file.name);
-    is_split(&conversion.target, &part.plan).then(|| (path.as_path(), names.collect()))
+    let Place::File(path) = &conversion.target.place else { return None };
+    let files = conversion.parts.iter().flat_map(|part| &part.plan.files);
+    let names: Vec<&str> = files.map(|file| &*file.name).collect();
+    (names.len() > 1).then_some((path.as_path(), names))
 }
 
 /// A file beside the output that has the name of a part, and is none of these.

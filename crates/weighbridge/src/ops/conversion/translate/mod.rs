@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::Task;
+use super::mmproj::Mmproj;
 use super::names::Names;
 use super::options::ConvertOptions;
 use super::repacked::Packed;
@@ -25,6 +26,7 @@ mod base;
 mod described;
 pub(super) mod modelfile;
 mod next_layers;
+mod projector;
 mod siblings;
 mod to_gguf;
 mod to_hf;
@@ -111,7 +113,11 @@ pub(super) fn translate(model: &Model, task: &Task<'_>) -> Result<Translated> {
         return Err(Error::usage(message).in_file(model.path()));
     }
     let translate = match names {
-        Names::Auto | Names::Keep => return Translated::kept(model, &task.target),
+        _ if task.options.mmproj == Mmproj::Only => projector::to_gguf,
+        Names::Auto | Names::Keep => {
+            refuse_projector(model, task.options)?;
+            return Translated::kept(model, &task.target);
+        }
         Names::Hf => to_hf::to_hf,
         Names::Gguf if adapter::is_adapter(model) => adapter::to_gguf,
         Names::Gguf => to_gguf::to_gguf,
@@ -149,6 +155,9 @@ fn refuse_unused_base(model: &Model, names: Names, options: &ConvertOptions) -> 
 fn chosen(model: &Model, task: &Task<'_>) -> Names {
     if task.names != Names::Auto {
         return task.names;
+    }
+    if task.options.mmproj == Mmproj::Only {
+        return Names::Gguf;
     }
     let is_same = model.format() == task.target.writer.format();
     let is_as_stored = matches!(task.values, Values::AsStored);
@@ -193,6 +202,9 @@ fn note_of_kept(model: &Model, target: &Target) -> Option<&'static str> {
 fn check_options(model: &Model, names: Names, task: &Task<'_>) -> Result<()> {
     let refused = |message: &str| Err(Error::usage(message).in_file(model.path()));
     let options = task.options;
+    if names != Names::Gguf {
+        refuse_projector(model, options)?;
+    }
     check_formats(model, names, &task.target)?;
     let some_only = !options.select.is_all() || options.skip_unreadable;
     if some_only || !options.casts.is_empty() || !options.renames.is_empty() {
@@ -203,6 +215,15 @@ fn check_options(model: &Model, names: Names, task: &Task<'_>) -> Result<()> {
         return refused("translated tensors cannot be kept as stored");
     }
     Ok(())
+}
+
+/// An error if a projector is asked for beside an output that has none.
+fn refuse_projector(model: &Model, options: &ConvertOptions) -> Result<()> {
+    if options.mmproj == Mmproj::None {
+        return Ok(());
+    }
+    let message = "a projector is written for a model that becomes a gguf file with gguf names";
+    Err(Error::usage(message).in_file(model.path()))
 }
 
 /// An error unless the model and the output have formats that these names belong to.

@@ -9,10 +9,12 @@ use std::path::Path;
 use std::slice::from_ref;
 
 use super::values::Verb;
-use super::{Conversion, ConvertOptions, Models, Output, Part, QuantizeOptions, elsewhere};
+use super::{
+    Conversion, ConvertOptions, Mmproj, Models, Output, Part, QuantizeOptions, elsewhere, split,
+};
 use crate::catalog::Value;
 use crate::dtype::{DType, StoredType};
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::input::FileAccess;
 use crate::model::Model;
 use crate::ops::reports::reports;
@@ -115,6 +117,10 @@ fn verify_all(
     verb: Verb<'_>,
     options: &ConvertOptions,
 ) -> Result<VerifyReport> {
+    if options.mmproj == Mmproj::Beside {
+        let message = "a projector and its model are verified one after the other";
+        return Err(Error::usage(message).remedy(Remedy::ProjectorAlone));
+    }
     let format = outputs.first().filter(|_| matches!(models, Models::One(_)));
     let conversion = Conversion::begin(models, verb, options, Output::Made(format))?;
     let sources = || conversion.parts.iter().map(|part| &part.model);
@@ -141,7 +147,11 @@ pub(super) fn written(output: &Path, conversion: &Conversion) -> Result<VerifyRe
     // Progress was that of writing, and is at its end.
     let work = Work { progress: None, ..options.work.clone() };
     let open = |part: &Part| {
-        let path = if part.folder.is_empty() { output } else { &output.join(&part.folder) };
+        let path = match split::place(output, &conversion.parts, part) {
+            Some(path) => &path.clone(),
+            None if part.folder.is_empty() => output,
+            None => &output.join(&part.folder),
+        };
         let opener = elsewhere::opener(options).access(FileAccess::Read);
         opener.limits(part.model.limits().clone()).open(path)
     };

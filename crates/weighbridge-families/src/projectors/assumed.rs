@@ -1,0 +1,34 @@
+//! Settings that llama.cpp takes for granted, and that a projector's file does not carry.
+
+use serde_json::Value as Json;
+
+use super::facts::Facts;
+use super::projector::Projector;
+use crate::warning::{NOT_CARRIED, Warning};
+
+impl Projector {
+    /// Warnings about settings that llama.cpp does not follow.
+    #[must_use]
+    pub fn warnings(&self, facts: &Facts<'_>) -> Vec<Warning> {
+        let warning = |&(key, values, says): &(&str, &[&str], &str)| {
+            let value = stated(facts, key)?;
+            let is_usual = |usual: &&str| match value {
+                Json::String(text) => text == usual,
+                other => other.to_string() == *usual,
+            };
+            let message = format!("not carried by GGUF; llama.cpp {says}, so results differ");
+            (!value.is_null() && !values.iter().any(|usual| is_usual(usual)))
+                .then(|| Warning::new(NOT_CARRIED, key, value.clone(), message))
+        };
+        self.assumes.iter().filter_map(warning).collect()
+    }
+}
+
+/// A setting of an encoder (`vision.`, `audio.`), or of the whole model.
+fn stated<'a>(facts: &'a Facts<'_>, key: &str) -> Option<&'a Json> {
+    match key.split_once('.') {
+        Some(("vision", key)) => facts.vision.get(key),
+        Some(("audio", key)) => facts.audio.get(key),
+        _ => facts.config.get(key),
+    }
+}

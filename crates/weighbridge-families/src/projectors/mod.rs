@@ -1,0 +1,56 @@
+//! Projectors: encoders of images and sound, as llama.cpp keeps them in a file of their own. One file a
+//! class, and one line in the table.
+//!
+//! A class's file says all that is known about it: what configs call it, its tensors and how their values
+//! lie, its entries and where their values are, what transformers fills in. `blocks` has the words
+//! that several classes are described with.
+//!
+//! To add a class:
+//!
+//! 1. Read its class of llama.cpp's converter (`conversion/*.py`, the subclass of `MmprojModel`), in full, and
+//!    the entries of `gguf-py/gguf/tensor_mapping.py` for its names.
+//! 2. Write `projectors/NAME.rs`: a `Projector` that takes all but a few fields from `PROJECTOR`. `gemma3` and
+//!    `qwen2_vl` are examples. `starts` says how names of its weights begin, and what rows have in place of that;
+//!    a weight of an encoder that no row names is refused. `settle` computes settings that the converter computes.
+//!    `forced` has what its `tensor_force_quant` says, by names of GGUF's.
+//! 3. Write `oracles/projectors/NAME.py`, and make the goldens:
+//!    `python oracles/mmproj_models.py LLAMA_CPP tests/files/to-mmproj NAME`. The tests find them by listing.
+//! 4. `cargo test -p weighbridge-tests --test library -- to_mmproj`, with `WEIGHBRIDGE_ONLY=NAME` while working.
+
+use serde_json::Value as Json;
+
+mod assumed;
+mod blocks;
+mod facts;
+mod keys;
+mod projector;
+mod rows;
+mod translate;
+
+pub use facts::{Facts, Repository};
+pub use projector::Projector;
+pub use translate::{MadeOf, Tensor, Translation, Wanted, translate};
+
+/// The classes, one line each: its file, and its name there.
+macro_rules! projectors {
+    ($($file:ident::$projector:ident,)*) => {
+        $(mod $file;)*
+
+        /// Every class of projectors that is known.
+        pub static PROJECTORS: &[Projector] = &[$($file::$projector),*];
+    };
+}
+
+projectors! {
+    gemma3::GEMMA3,
+    qwen2_vl::QWEN2_VL,
+    qwen2_5_vl::QWEN2_5_VL,
+}
+
+/// The projector of a model: by the class of its vision encoder, or by its own.
+#[must_use]
+pub fn of_config(config: &Json) -> Option<&'static Projector> {
+    let class = |config: &Json| config["architectures"][0].as_str().map(str::to_owned);
+    let class = class(&config["vision_config"]).or_else(|| class(config))?;
+    PROJECTORS.iter().find(|projector| projector.classes.contains(&class.as_str()))
+}
