@@ -70,7 +70,7 @@ fn windows(settings: &Settings) -> Option<Json> {
     let period = stated.map_or(Some(4), Json::as_u64).filter(|period| *period > 0);
     let has_window = |layer: u64| match letters.is_empty() {
         false => usize::try_from(layer).ok().map(|at| letters[at % letters.len()] == b'L'),
-        true => period.map(|period| (layer + 1) % period != 0),
+        true => period.map(|period| !(layer + 1).is_multiple_of(period)),
     };
     (0..layers).map(has_window).collect::<Option<Vec<bool>>>().map(Json::from)
 }
@@ -98,7 +98,7 @@ fn kinds(told: &Told<'_>, config: &Config) -> Option<Json> {
     }
     let layers = told.own("block_count")?.as_u64().filter(|layers| *layers <= MOST_LAYERS)?;
     let has_windows = config.get("sliding_window").is_some_and(|window| !window.is_null());
-    let kind = |layer: u64| match has_windows && layer % 4 != 0 {
+    let kind = |layer: u64| match has_windows && !layer.is_multiple_of(4) {
         true => "sliding_attention",
         false => "full_attention",
     };

@@ -104,7 +104,7 @@ impl Part {
         let is_norm = kind.ends_with("norm.weight") || kind.ends_with("norm.bias");
         let starts = |start: &&str| kind.starts_with(*start);
         let is_rest = is_norm && (kind.starts_with(ATTENTION) || kind.starts_with("blk.#.ffn_"));
-        match MIXERS.iter().position(|start| starts(&start)) {
+        match MIXERS.iter().position(starts) {
             Some(mixer) if !is_rest => Self::Mixer(mixer),
             None if !is_rest && FEED_FORWARD.iter().any(starts) => Self::FeedForward,
             _ => Self::Rest,

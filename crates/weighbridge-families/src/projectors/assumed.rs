@@ -12,12 +12,9 @@ impl Projector {
     pub fn warnings(&self, facts: &Facts<'_>) -> Vec<Warning> {
         let warning = |&(key, values, says): &(&str, &[&str], &str)| {
             let value = stated(facts, key)?;
-            let is_usual = |usual: &&str| match value {
-                Json::String(text) => text == usual,
-                other => other.to_string() == *usual,
-            };
+            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let message = format!("not carried by GGUF; llama.cpp {says}, so results differ");
-            (!value.is_null() && !values.iter().any(|usual| is_usual(usual)))
+            (!value.is_null() && !values.contains(&shown.as_str()))
                 .then(|| Warning::new(NOT_CARRIED, key, value.clone(), message))
         };
         self.assumes.iter().filter_map(warning).collect()

@@ -164,7 +164,7 @@ mod tests {
         let words: Vec<_> = document.words.as_ref().unwrap().iter().collect();
         assert_eq!(words, [("b", Some(1)), ("a", Some(0)), ("x", None)]);
         let merges = document.merges.as_ref().unwrap();
-        let parts: Vec<_> = merges.iter().map(|merge| merge.parts()).collect();
+        let parts: Vec<_> = merges.iter().map(crate::tokenizer::merges::Merge::parts).collect();
         assert_eq!(parts, [Some(("a", "b")), Some(("a", "b ")), None]);
         assert_eq!(
             (&document["model"]["type"], &document["model"]["vocab"]),
