@@ -93,6 +93,11 @@ pub(crate) fn needed(of: &Json, key: &str) -> Result<u64> {
     count(of, key).ok_or_else(|| odd(key, of.get(key)))
 }
 
+/// A setting that is there, and not null.
+pub(crate) fn given(of: &Json, key: &str) -> Option<Json> {
+    of.get(key).filter(|value| !value.is_null()).cloned()
+}
+
 /// The error of a setting that is missing, or has a value that is not understood.
 pub(crate) fn odd(key: &str, value: Option<&Json>) -> Error {
     match value {

@@ -45,6 +45,9 @@ projectors! {
     gemma3::GEMMA3,
     qwen2_vl::QWEN2_VL,
     qwen2_5_vl::QWEN2_5_VL,
+    // Qwen, Gemma, Llava and their relatives.
+    qwen3_vl::QWEN3_VL,
+    qwen3_5::QWEN3_5,
 }
 
 /// The projector of a model: by the class of its vision encoder, or by its own.

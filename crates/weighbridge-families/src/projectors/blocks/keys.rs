@@ -51,3 +51,7 @@ pub(crate) const MIN_PIXELS: &str = "vision.image_min_pixels";
 pub(crate) const MAX_PIXELS: &str = "vision.image_max_pixels";
 pub(crate) const GELU: KeyRow = ("use_gelu", Flag, Yes);
 pub(crate) const SILU: KeyRow = ("use_silu", Flag, Yes);
+
+/// Names of activations that llama.cpp computes as gelu.
+pub(crate) const GELUS: &[&str] =
+    &["gelu", "gelu_pytorch_tanh", "gelu_new", "gelu_fast", "gelu_python", "gelu_accurate"];

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::error::Result;
 use crate::families::whole;
-use crate::projectors::facts::{Facts, odd, rename, set_default};
+use crate::projectors::facts::{Facts, count, given, needed, odd, rename, set_default};
 use crate::projectors::rows::How::{Plain, Slices, Split};
 use crate::projectors::rows::Row;
 
@@ -56,4 +56,48 @@ pub(crate) fn regular_windows(facts: &Facts<'_>) -> Result<u64> {
     let period = layers[0].saturating_add(1);
     let is_regular = layers.windows(2).all(|two| two[0].checked_add(period) == Some(two[1]));
     if is_regular { Ok(period) } else { Err(odd(KEY, stated)) }
+}
+
+/// What makes four patches one in Qwen 3-VL, for the last layer and for some before it.
+pub(crate) const QWEN3_MERGER: &[Row] = &[
+    ("visual.pos_embed", &["v.position_embd"], Plain),
+    ("visual.merger.norm", &["v.post_ln"], Plain),
+    ("visual.merger.linear_fc1", &["mm.0"], Plain),
+    ("visual.merger.linear_fc2", &["mm.2"], Plain),
+    ("visual.deepstack.#.norm", &["v.deepstack.#.norm"], Plain),
+    ("visual.deepstack.#.linear_fc1", &["v.deepstack.#.fc1"], Plain),
+    ("visual.deepstack.#.linear_fc2", &["v.deepstack.#.fc2"], Plain),
+];
+
+/// Which layers of the encoder go to the language model.
+pub(crate) const DEEPSTACK: &str = "deepstack_visual_indexes";
+
+/// Those layers; none where a config does not say.
+pub(crate) fn deepstack_layers(facts: &Facts<'_>) -> Result<Vec<u64>> {
+    let Some(stated) = given(&facts.vision, DEEPSTACK) else { return Ok(Vec::new()) };
+    let layers = stated.as_array().and_then(|list| list.iter().map(whole).collect());
+    layers.ok_or_else(|| odd(DEEPSTACK, Some(&stated)))
+}
+
+/// What follows a layer is counted from the first in weights, and by its layer in GGUF.
+pub(crate) fn deepstack_names(facts: &Facts<'_>, name: &str) -> Result<Option<String>> {
+    let starts = ["visual.deepstack_merger_list.", "visual.merger_list."];
+    let found = starts.iter().find_map(|start| name.strip_prefix(start));
+    let Some((number, rest)) = found.and_then(|rest| rest.split_once('.')) else {
+        return Ok(None);
+    };
+    let layers = deepstack_layers(facts)?;
+    let layer = number.parse::<usize>().ok().and_then(|number| layers.get(number));
+    let layer = layer.ok_or_else(|| odd(DEEPSTACK, facts.vision.get(DEEPSTACK)))?;
+    Ok(Some(format!("visual.deepstack.{layer}.{rest}")))
+}
+
+/// The size of an image follows from how many positions are learned.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
+pub(crate) fn size_of_positions(facts: &mut Facts<'_>) -> Result<()> {
+    let positions = count(&facts.vision, "num_position_embeddings").unwrap_or(2304);
+    let patch = needed(&facts.vision, "patch_size")?;
+    let size = (positions as f64).sqrt() * patch as f64;
+    set_default(&mut facts.vision, "image_size", size as u64);
+    Ok(())
 }
