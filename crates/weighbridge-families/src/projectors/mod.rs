@@ -15,6 +15,7 @@
 //!    `forced` has what its `tensor_force_quant` says, by names of GGUF's.
 //! 3. Write `oracles/projectors/NAME.py`, and make the goldens:
 //!    `python oracles/mmproj_models.py LLAMA_CPP tests/files/to-mmproj NAME`. The tests find them by listing.
+//!    `BLESS=1 cargo test -p weighbridge-families projectors` counts them.
 //! 4. `cargo test -p weighbridge-tests --test library -- to_mmproj`, with `WEIGHBRIDGE_ONLY=NAME` while working.
 
 use serde_json::Value as Json;
@@ -23,11 +24,13 @@ mod assumed;
 mod blocks;
 mod facts;
 mod keys;
+mod listed;
 mod projector;
 mod rows;
 mod translate;
 
 pub use facts::{Facts, Repository};
+pub use listed::{ListedProjector, listed};
 pub use projector::Projector;
 pub use translate::{MadeOf, Tensor, Translation, Wanted, translate};
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use weighbridge_families::families::{Listed, Run, listed, missing_classes, nearest};
+use weighbridge_families::projectors::{self, ListedProjector};
 
 use crate::error::{Error, Result};
 use crate::text::escaped;
@@ -11,6 +12,8 @@ use crate::text::escaped;
 pub struct FamiliesReport {
     /// The families, by name.
     pub families: Vec<FamilyReport>,
+    /// The projector classes, by name.
+    pub projectors: Vec<ProjectorReport>,
     /// Class names that llama.cpp's converter knows and this version does not.
     pub missing: Vec<MissingClass>,
 }
@@ -38,6 +41,19 @@ pub struct FamilyReport {
     pub agrees: Option<bool>,
     /// The largest difference of log-probabilities or hidden states in that run.
     pub difference: Option<f64>,
+}
+
+/// A class of projectors: encoders of images or audio, in a file beside the language model.
+#[derive(Serialize)]
+pub struct ProjectorReport {
+    /// Its name.
+    pub name: &'static str,
+    /// Class names in configs.
+    pub classes: &'static [&'static str],
+    /// What it encodes: `images`, `audio`, or both.
+    pub encodes: Vec<&'static str>,
+    /// How many test models are compared with the output of llama.cpp's converter.
+    pub compared: u64,
 }
 
 /// A class that is not supported.
@@ -73,6 +89,21 @@ impl From<Listed> for FamilyReport {
     }
 }
 
+impl From<ListedProjector> for ProjectorReport {
+    fn from(projector: ListedProjector) -> Self {
+        let ListedProjector { name, classes, encodes, compared } = projector;
+        Self { name, classes, encodes, compared }
+    }
+}
+
+impl ProjectorReport {
+    /// Whether a name is its own or that of a class.
+    fn is_called(&self, name: &str) -> bool {
+        let own = [self.name];
+        own.iter().chain(self.classes).any(|known| known.eq_ignore_ascii_case(name))
+    }
+}
+
 impl FamilyReport {
     /// Whether a name is one of this family: its own, its architecture, a class or a `model_type`.
     fn is_called(&self, name: &str) -> bool {
@@ -91,6 +122,8 @@ impl FamilyReport {
 /// ```
 pub fn families(names: &[&str]) -> Result<FamiliesReport> {
     let mut families: Vec<FamilyReport> = listed().into_iter().map(FamilyReport::from).collect();
+    let listed = projectors::listed().into_iter();
+    let mut projectors: Vec<ProjectorReport> = listed.map(ProjectorReport::from).collect();
     let missing = missing_classes().map(|[class, architecture, reason]| MissingClass {
         class,
         architecture,
@@ -98,20 +131,22 @@ pub fn families(names: &[&str]) -> Result<FamiliesReport> {
     });
     let mut missing: Vec<MissingClass> = missing.collect();
     if names.is_empty() {
-        return Ok(FamiliesReport { families, missing });
+        return Ok(FamiliesReport { families, projectors, missing });
     }
     let is_missing = |one: &MissingClass, name: &str| {
         one.class.eq_ignore_ascii_case(name) || one.architecture == name
     };
     for name in names {
-        let is_known = families.iter().any(|family| family.is_called(name));
+        let is_known = families.iter().any(|family| family.is_called(name))
+            || projectors.iter().any(|projector| projector.is_called(name));
         if !is_known && !missing.iter().any(|one| is_missing(one, name)) {
             return Err(unknown(name));
         }
     }
     families.retain(|family| names.iter().any(|name| family.is_called(name)));
+    projectors.retain(|projector| names.iter().any(|name| projector.is_called(name)));
     missing.retain(|one| names.iter().any(|name| is_missing(one, name)));
-    Ok(FamiliesReport { families, missing })
+    Ok(FamiliesReport { families, projectors, missing })
 }
 
 fn unknown(name: &str) -> Error {
@@ -136,6 +171,9 @@ mod tests {
         assert!(llama.len() >= 3, "all families of an architecture");
         let error = families(&["llama", "mixtrall"]).err().unwrap();
         assert_eq!(error.hint_text(), Some("the nearest supported family is mixtral"));
-        assert!(families(&[]).unwrap().families.len() > 30);
+        let all = families(&[]).unwrap();
+        assert!(all.families.len() > 30 && !all.projectors.is_empty());
+        let both = families(&["Gemma3ForConditionalGeneration"]).unwrap();
+        assert_eq!((both.families[0].name.as_str(), both.projectors[0].name), ("gemma3", "gemma3"));
     }
 }

@@ -37,7 +37,7 @@ pub use diff::{
     diff,
 };
 #[cfg(feature = "families")]
-pub use families::{FamiliesReport, FamilyReport, MissingClass, families};
+pub use families::{FamiliesReport, FamilyReport, MissingClass, ProjectorReport, families};
 pub use hash::{HashOptions, HashReport, HashedPart, HashedWeight, hash};
 pub use inspect::{
     DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport,

@@ -5,13 +5,13 @@ mod tests {
     use std::fmt::Write as _;
     use std::path::Path;
 
-    use weighbridge::ops::{FamiliesReport, FamilyReport, families};
+    use weighbridge::ops::{FamiliesReport, FamilyReport, ProjectorReport, families};
 
     use super::super::render::{architectures, run};
 
     const HEAD: &str = "# Model families
 
-`weigh convert` translates these model families from Hugging Face repositories to GGUF, and many of them back. `weigh families` prints this list, and `weigh families NAME` one family. This page is generated.
+`weigh convert` translates these model families from Hugging Face repositories to GGUF, and many of them back. `weigh convert --mmproj` also writes the projector of a multimodal model. `weigh families` prints this list, and `weigh families NAME` one family. This page is generated.
 
 - **equal**: test models whose GGUF file equals that of llama.cpp's converter, in every tensor and key
 - **run**: the largest difference between llama.cpp and transformers, with a model of random weights. [Settings](settings.md) lists what each setting of the config does
@@ -31,6 +31,11 @@ mod tests {
         )
     }
 
+    fn projector(one: &ProjectorReport) -> String {
+        let (classes, encodes) = (one.classes.join(", "), one.encodes.join(", "));
+        format!("| {} | {classes} | {encodes} | {} |\n", one.name, one.compared)
+    }
+
     fn page(report: &FamiliesReport) -> String {
         let mut page = HEAD.to_owned();
         let count = report.families.len();
@@ -38,6 +43,12 @@ mod tests {
         page += "| family | GGUF | classes | to HF | next tokens | tokenizer | equal | run |\n";
         page += "|---|---|---|---|---|---|---|---|\n";
         report.families.iter().for_each(|family| page += &row(family));
+        page += "\n## Projectors\n\n";
+        let count = report.projectors.len();
+        let names: usize = report.projectors.iter().map(|one| one.classes.len()).sum();
+        let _ = writeln!(page, "{count} projector classes, {names} class names in configs.\n");
+        page += "| projector | classes | encodes | equal |\n|---|---|---|---|\n";
+        report.projectors.iter().for_each(|one| page += &projector(one));
         page += "\n## Not supported\n\nllama.cpp's converter knows these classes, and `weigh` rejects them.\n\n";
         page += "| class | GGUF | reason |\n|---|---|---|\n";
         for one in &report.missing {

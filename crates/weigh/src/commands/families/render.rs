@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use weighbridge::ops::{FamiliesReport, FamilyReport};
+use weighbridge::ops::{FamiliesReport, FamilyReport, ProjectorReport};
 
 use crate::render::TITLE;
 
@@ -18,7 +18,9 @@ pub(super) fn table(out: &mut dyn Write, report: &FamiliesReport) -> io::Result<
         let back = if family.to_hf { "yes" } else { "-" };
         writeln!(out, "{own:name$}  {architecture:gguf$}  {back:5}  {}", checked(family))?;
     }
-    writeln!(out, "{} families, {} GGUF architectures", families.len(), architectures(report))
+    let projectors = report.projectors.len();
+    let count = (families.len(), architectures(report));
+    writeln!(out, "{} families, {} GGUF architectures, {projectors} projectors", count.0, count.1)
 }
 
 /// How many architectures there are in GGUF files.
@@ -55,12 +57,25 @@ pub(super) fn each(out: &mut dyn Write, report: &FamiliesReport) -> io::Result<(
         }
         one(out, family)?;
     }
+    for (index, projector) in report.projectors.iter().enumerate() {
+        if index > 0 || !report.families.is_empty() {
+            writeln!(out)?;
+        }
+        encoder(out, projector)?;
+    }
     for missing in &report.missing {
         writeln!(out, "{TITLE}{}{TITLE:#}", missing.class)?;
         writeln!(out, "  GGUF           {}", missing.architecture)?;
         writeln!(out, "  not supported  {}", missing.reason)?;
     }
     Ok(())
+}
+
+fn encoder(out: &mut dyn Write, projector: &ProjectorReport) -> io::Result<()> {
+    writeln!(out, "{TITLE}{} (projector){TITLE:#}", projector.name)?;
+    writeln!(out, "  classes      {}", projector.classes.join(", "))?;
+    writeln!(out, "  encodes      {}", projector.encodes.join(" and "))?;
+    writeln!(out, "  checked      equal to the converter in {}", projector.compared)
 }
 
 fn one(out: &mut dyn Write, family: &FamilyReport) -> io::Result<()> {
