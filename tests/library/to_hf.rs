@@ -223,7 +223,7 @@ fn what_is_not_understood_is_refused_by_name() {
     let other =
         |options: ConvertOptions| options.metadata("general.architecture", Value::text("other"));
     says(changed("llama", other), "`other`");
-    says(changed("llama", number("llama.made.up", 1.0)), "`llama.made.up`");
+    says(changed("llama", number("llama.logit_scale", 0.5)), "`llama.logit_scale`");
     // Other frequencies, other factors: no parameters give those of the file.
     says(changed("llama", number("llama.rope.freq_base", 12345.0)), "rope_freqs.weight");
     let without = |part: &'static str| {
@@ -237,6 +237,24 @@ fn what_is_not_understood_is_refused_by_name() {
     says(without("output_norm"), "`output_norm.weight` is missing");
     let error = refused(&folder("llama").join("hf"), |options| options);
     assert!(error.contains("become a repository"), "{error}");
+}
+
+#[test]
+fn metadata_that_changes_nothing_is_dropped_with_a_note() {
+    let strange = |options: ConvertOptions| {
+        let options = options.metadata("llama.made.up", Value::F32(1.0));
+        let options = options.metadata("llama.tensor_data_layout", Value::text("old"));
+        options
+            .metadata("llama.logit_scale", Value::F32(0.0))
+            .metadata("other.key", Value::F32(1.0))
+    };
+    let (place, gguf) = changed("llama", strange);
+    let options = ConvertOptions::new(place.path().join("out")).names(Names::Hf);
+    let report = ops::convert(&open(&gguf), &options).unwrap();
+    let note = report.notes.iter().find(|note| note.contains("dropped")).unwrap();
+    for key in ["llama.made.up", "llama.tensor_data_layout", "llama.logit_scale", "other.key"] {
+        assert!(note.contains(key), "{note}");
+    }
 }
 
 /// A copy of a family's repository with one value of its config changed.

@@ -3,6 +3,7 @@
 
 use serde_json::Value as Json;
 
+use super::unused::matters;
 use crate::catalog::Value;
 use crate::error::{Error, Remedy, Result};
 use crate::families::{Settings, Told, settings};
@@ -10,8 +11,9 @@ use crate::names::keys::{About, Parameters, computed_tensors, entries};
 use crate::text::escaped;
 
 /// An error that names the first thing in which a config and a file contradict each other. Of a
-/// config that was made from the file (`is_made`), what the file says beyond it is an error too.
-pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
+/// config that was made from the file (`is_made`), what the file says beyond it is an error too if it
+/// matters; other entries beyond it are returned.
+pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<Vec<String>> {
     let pooling = super::pooling(told)?;
     let about = About {
         config,
@@ -35,6 +37,7 @@ pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
         )));
     }
     let prefix = format!("{architecture}.");
+    let mut unused = strangers(told, &prefix);
     for key in told.keys.iter().filter(|key| key.starts_with(&prefix)) {
         let (own, shown) = (told.value(key), escaped(key));
         match (own, find(key)) {
@@ -45,6 +48,10 @@ pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
                 )));
             }
             (Some(own), None) if is_made && !is_implied(&key[prefix.len()..], &own, config) => {
+                if !matters(&key[prefix.len()..], &own) {
+                    unused.push((*key).to_owned());
+                    continue;
+                }
                 let message = format!("metadata `{shown}` has no known config equivalent");
                 return Err(Error::unsupported(message)
                     .remedy(Remedy::StateBase)
@@ -54,7 +61,15 @@ pub fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
         }
     }
     check_computed(config, told)?;
-    check_shapes(&settings(config), told)
+    check_shapes(&settings(config), told)?;
+    Ok(unused)
+}
+
+/// Entries that belong neither to the architecture nor to anything else that is read.
+fn strangers(told: &Told<'_>, prefix: &str) -> Vec<String> {
+    let known = [prefix, "general.", "tokenizer.", "split.", "quantize."];
+    let is_strange = |key: &&&str| !known.iter().any(|start| key.starts_with(start));
+    told.keys.iter().filter(is_strange).map(|key| (*key).to_owned()).collect()
 }
 
 fn differs(what: &str) -> Error {

@@ -22,6 +22,7 @@ mod rope;
 #[cfg(test)]
 mod tests;
 mod untold;
+mod unused;
 
 pub use check::check;
 pub use pooling::{pooling, steps};
@@ -32,6 +33,8 @@ pub struct Described {
     pub config: Json,
     /// Settings that the file does not store, each with what the loader takes.
     pub not_carried: Vec<String>,
+    /// Entries of the file that no config has a setting for, and that do not matter.
+    pub unused: Vec<String>,
 }
 
 /// Derives the config of a model. `dtype` is the type of its values, as configs name it.
@@ -65,9 +68,9 @@ pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     set_tokens(&mut config, told);
     refuse_gaps(&config, class)?;
     let not_carried = untold::listed(&config, told, class, back);
-    let described = Described { config: config.into(), not_carried };
-    check(&described.config, told, true)?;
-    Ok(described)
+    let config = config.into();
+    let unused = check(&config, told, true)?;
+    Ok(Described { config, not_carried, unused })
 }
 
 /// Returns an error if the config of such a model is unknown.

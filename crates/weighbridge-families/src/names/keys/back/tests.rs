@@ -148,7 +148,7 @@ fn nothing_that_a_class_reads_is_left_unsaid() {
         let folder = name.trim_end_matches("_text");
         // A file is one of Mistral's by its name.
         let named = [("general.name", Value::text(name))];
-        let Described { config, not_carried } = described(folder, &[], &named).unwrap();
+        let Described { config, not_carried, .. } = described(folder, &[], &named).unwrap();
         assert_eq!(config["model_type"], name);
         for (key, taken) in all(name).as_object().unwrap() {
             let line = format!("{key}: ");

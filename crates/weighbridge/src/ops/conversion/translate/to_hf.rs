@@ -20,6 +20,7 @@ use crate::names::{self, Named, Side};
 use crate::ops::conversion::Task;
 use crate::pipeline::{ExtraFile, OutputType};
 use crate::source::Source;
+use crate::text::escaped;
 use crate::tokenizer;
 
 /// Tensors of rotary factors are small: one number for two of a head's.
@@ -183,10 +184,26 @@ fn own_files(told: &Told<'_>, dtype: DType, pre: Option<&str>) -> Result<Made> {
         files.push(ExtraFile::made("1_Pooling/config.json", text(&pooling)));
         not_carried.push("normalize: false".to_owned());
     }
+    let unused = unused_note(&described.unused);
     let written = tokenizer::back::files(told.metadata, pre)?;
     files.extend(written.files.into_iter().map(|(name, bytes)| ExtraFile::made(name, bytes)));
     not_carried.extend(written.not_carried);
-    Ok(Made { files, not_carried, notes: written.notes })
+    let notes = unused.into_iter().chain(written.notes).collect();
+    Ok(Made { files, not_carried, notes })
+}
+
+/// Names metadata that is dropped.
+fn unused_note(keys: &[String]) -> Option<String> {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> =
+        keys.iter().take(SHOWN).map(|key| format!("`{}`", escaped(key))).collect();
+    let more = match keys.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let dropped =
+        format!("metadata without a config setting was dropped: {}{more}", shown.join(", "));
+    (!keys.is_empty()).then_some(dropped)
 }
 
 /// A document as transformers writes it: by key, indented.
