@@ -12,7 +12,8 @@ use crate::names::keys::{described, typed};
 use crate::text::escaped;
 use crate::tokenizer::Entries;
 
-/// A key (behind `clip.`, unless it begins with `general.`), its type, and where its value is.
+/// A key (behind `clip.`, unless it begins with `general.`, or with a slash, which goes), its type, and where its
+/// value is.
 pub(crate) type KeyRow = (&'static str, Type, Where);
 
 /// Where a value is.
@@ -58,7 +59,11 @@ pub(super) fn entries(
         all.set(key, value);
     }
     for &(key, kind, place) in keys.iter().copied().flatten() {
-        let key = if key.starts_with("general.") { key.to_owned() } else { format!("clip.{key}") };
+        let key = match key.strip_prefix('/') {
+            Some(whole) => whole.to_owned(),
+            None if key.starts_with("general.") => key.to_owned(),
+            None => format!("clip.{key}"),
+        };
         let Some(json) = value_of(place, facts, about.file_type)? else { continue };
         let value = typed(kind, &json).ok_or_else(|| {
             let shown = escaped(&json.to_string()).into_owned();

@@ -51,6 +51,14 @@ projectors! {
     // Qwen, Gemma, Llava and their relatives.
     qwen3_vl::QWEN3_VL,
     qwen3_5::QWEN3_5,
+
+    // Others.
+    cogvlm::COGVLM,
+    dots_ocr::DOTS_OCR,
+    glm5v::GLM5V,
+    janus::JANUS,
+    kimi_k25::KIMI_K25,
+    kimi_vl::KIMI_VL,
 }
 
 /// The projector of a model: by the class of its vision encoder, or by its own.

@@ -1,12 +1,16 @@
 //! The words that several classes are described with.
 
 mod keys;
+mod moonvit;
 mod qwen;
+mod shapes;
 mod siglip;
 
 pub(crate) use super::facts::{count, given, needed, odd, rename, set, set_default};
 pub(crate) use super::keys::first;
 pub(crate) use super::rows::colours;
 pub(crate) use keys::*;
+pub(crate) use moonvit::*;
 pub(crate) use qwen::*;
+pub(crate) use shapes::*;
 pub(crate) use siglip::*;
