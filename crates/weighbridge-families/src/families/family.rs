@@ -46,6 +46,9 @@ pub struct Family {
     /// How names of weights begin that the converter leaves out, with `#` for numbers, and what they are.
     pub(crate) left_out: &'static [(&'static str, &'static str)],
 
+    /// The stacks of a layer's experts in the order in which the converter writes them, if that is not
+    /// the order of their weights.
+    pub(crate) stacks: &'static [&'static str],
     /// Names of weights whose numbers stand in the metadata instead, with `#` for a layer, and the
     /// settings that they become: lists, layer by layer.
     pub(crate) measured: &'static [(&'static str, &'static str)],
@@ -98,6 +101,7 @@ pub(crate) const DECODER: Family = Family {
     counts_next: None,
     drops_head: DropsHead::Never,
     left_out: &[],
+    stacks: &[],
     measured: &[],
     ignored: &[],
     early: &[],

@@ -107,6 +107,10 @@ families! {
     // Text models of multimodal ones.
 
     // Mixtures of experts.
+    olmoe::OLMOE,
+    ernie4_5::ERNIE4_5,
+    ernie4_5_paddle::ERNIE4_5_PADDLE,
+    ernie4_5_moe::ERNIE4_5_MOE,
 
     // Decoders until 2023.
 

@@ -97,7 +97,8 @@ pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<
             gather(&mut gathered, piece, (at, number), name)?;
         }
     }
-    let tensors = in_order(gathered).into_iter().map(|(name, found)| tensor(name, &found, side));
+    let tensors =
+        in_order(gathered, family).into_iter().map(|(name, found)| tensor(name, &found, side));
     Ok(Translation { tensors: tensors.collect::<Result<_>>()?, left_out })
 }
 
@@ -127,7 +128,8 @@ fn still_fused(pieces: &[Piece], shape: &[u64]) -> Option<Piece> {
     let [query, key, value] = pieces else { return None };
     let ends = [".attn_q.", ".attn_k.", ".attn_v."];
     let is_fused = [query, key, value].iter().zip(ends).all(|(piece, end)| {
-        piece.key.0.contains(end) && piece.view.is_plain() && piece.key.1.is_none()
+        let is_whole = piece.key.1.is_none() && piece.laid.is_none();
+        piece.key.0.contains(end) && piece.view.is_plain() && is_whole
     });
     is_fused.then(|| Piece {
         key: (query.key.0.replace(ends[0], ".attn_qkv."), None),
@@ -192,7 +194,8 @@ impl Gathered {
 }
 
 /// By the last of their weights. The stacks of a layer come together, when all are complete.
-fn in_order(gathered: HashMap<String, Gathered>) -> Vec<(String, Gathered)> {
+fn in_order(gathered: HashMap<String, Gathered>, family: &Family) -> Vec<(String, Gathered)> {
+    let place = |name: &str| family.stacks.iter().position(|stack| name.contains(stack));
     let layer = |name: &str| name.split('.').nth(1).unwrap_or_default().to_owned();
     let mut complete: HashMap<String, (usize, usize)> = HashMap::new();
     for (name, found) in gathered.iter().filter(|(name, found)| found.is_collected(name)) {
@@ -200,9 +203,9 @@ fn in_order(gathered: HashMap<String, Gathered>) -> Vec<(String, Gathered)> {
         *last = (*last).max(found.last);
     }
     let mut all: Vec<_> = gathered.into_iter().collect();
-    all.sort_by_cached_key(|(name, found)| {
-        let together = if found.is_collected(name) { complete[&layer(name)] } else { found.last };
-        (together, found.last, name.clone())
+    all.sort_by_cached_key(|(name, found)| match found.is_collected(name) {
+        true => (complete[&layer(name)], place(name), found.last, name.clone()),
+        false => (found.last, None, found.last, name.clone()),
     });
     all
 }

@@ -9,6 +9,9 @@ use crate::families::told::Told;
 
 pub(crate) const GATE_UP_EXPERTS: &[&str] = &["blk.#.ffn_gate_exps", "blk.#.ffn_up_exps"];
 
+/// The order in which some classes of the converter stack a layer's experts.
+pub(crate) const GATES_FIRST: &[&str] = &[".ffn_gate_exps.", ".ffn_up_exps.", ".ffn_down_exps."];
+
 /// One by one as checkpoints have them, fused as transformers 5 has them, stacked as MLX does.
 pub(crate) const EXPERTS: &[Row] = &[
     ("layers.#.mlp.gate", &["blk.#.ffn_gate_inp"], Plain),

@@ -155,7 +155,7 @@ pub(super) const TABLE: &[Row] = &[
             (&[Roberta], "roberta-bpe"),
             (&[Family(&["phi"])], "phi-2"),
             // Three vocabularies that cannot be told apart by what they make of a text.
-            (&[Family(&["olmo", "mpt", "gpt_neox"])], "olmo"),
+            (&[Family(&["olmo", "olmoe", "mpt", "gpt_neox"])], "olmo"),
             (&[Family(&["modernbert"])], "modern-bert"),
             (&[Family(&["exaone4"])], "exaone4"),
             (&[], "gpt-2"),
