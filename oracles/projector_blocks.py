@@ -103,6 +103,19 @@ def renamed(*pairs):
     return step
 
 
+def with_buffers(folder):
+    """A step that gives numbers to buffers, which transformers leaves as they were made."""
+    path = os.path.join(folder, "model.safetensors")
+    tensors = load_file(path)
+    generator = torch.Generator().manual_seed(len(tensors))
+    for name, tensor in tensors.items():
+        if name.rpartition(".")[2] in BUFFERS or ".std_" in name:
+            tensors[name] = numbers(list(tensor.shape), generator).to(tensor.dtype)
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+BUFFERS = ["input_max", "input_min", "output_max", "output_min", "per_dim_scale"]
+
 # Before transformers 5.20, what is `vision_tower.` now had one more module in it.
 published_siglip = renamed(("vision_tower.", "vision_tower.vision_model."))
 

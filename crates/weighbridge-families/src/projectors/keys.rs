@@ -58,7 +58,12 @@ pub(super) fn entries(
     for (key, value) in described(about, "mmproj") {
         all.set(key, value);
     }
+    // A model of images may hear nothing.
+    let is_deaf = facts.audio.is_null() && !facts.vision.is_null();
     for &(key, kind, place) in keys.iter().copied().flatten() {
+        if is_deaf && (key.starts_with("audio.") || key == "has_audio_encoder") {
+            continue;
+        }
         let key = match key.strip_prefix('/') {
             Some(whole) => whole.to_owned(),
             None if key.starts_with("general.") => key.to_owned(),

@@ -49,6 +49,8 @@ projectors! {
     qwen2_vl::QWEN2_VL,
     qwen2_5_vl::QWEN2_5_VL,
     // Qwen, Gemma, Llava and their relatives.
+    gemma4::GEMMA4,
+    gemma4_unified::GEMMA4_UNIFIED,
     qwen3_vl::QWEN3_VL,
     qwen3_5::QWEN3_5,
 

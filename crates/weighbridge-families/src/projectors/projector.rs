@@ -5,7 +5,7 @@ pub(super) use super::facts::Facts;
 use super::facts::Repository;
 use super::keys::entries;
 pub(super) use super::keys::{KeyRow, Type::*, Where::*};
-pub(super) use super::rows::{How::*, Part, Row};
+pub(super) use super::rows::{How, How::*, Part, Row};
 use crate::catalog::Value;
 pub(super) use crate::error::Result;
 use crate::families::About;
