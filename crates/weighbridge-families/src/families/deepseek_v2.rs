@@ -142,7 +142,7 @@ fn normalized(settings: &Settings) -> Option<Json> {
     settings.find(&["norm_topk_prob"]).filter(|said| said.as_bool() != Some(false)).cloned()
 }
 
-fn scoring(told: &Told<'_>, _: &Config) -> Option<Json> {
+pub(super) fn scoring(told: &Told<'_>, _: &Config) -> Option<Json> {
     match told.own("expert_gating_func")?.as_u64() {
         Some(1) => Some("softmax".into()),
         Some(2) => Some("sigmoid".into()),

@@ -13,7 +13,7 @@ pub(super) const GLM4_MOE_LITE: Family = Family {
     // The class has it under another name.
     ignored: &["head_dim"],
     keys: &[BASE, KEYS, CHOOSES, OWN_KEYS],
-    rules: &[RULES, LATENT_RULES, ROPE],
+    rules: &[DENSE_FIRST, LATENT_RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [154880, 2048, 10240, 47, 20, 202752],
         key_heads: KeyHeads::Of(20),
@@ -62,7 +62,8 @@ pub(super) const GLM4_MOE_LITE: Family = Family {
     ..DEEPSEEK_V3
 };
 
-const RULES: &[Rule] = &[
+/// Dense layers come first.
+pub(super) const DENSE_FIRST: &[Rule] = &[
     fails(
         &["mlp_layer_types"],
         |case, kinds| kinds.is_null() || dense_come_first(kinds, dense(case.settings)),
@@ -91,7 +92,7 @@ fn dense_come_first(kinds: &Json, dense: u64) -> bool {
 }
 
 /// Which layers have experts, as the class lists it.
-fn kinds_of_layers(told: &Told<'_>, config: &Config) -> Option<Json> {
+pub(super) fn kinds_of_layers(told: &Told<'_>, config: &Config) -> Option<Json> {
     let dense = told.own("leading_dense_block_count")?.as_u64()?;
     let layers = config.get("num_hidden_layers")?.as_u64().filter(|count| *count <= MOST_LAYERS)?;
     let kinds = (0..layers).map(|layer| if layer < dense { "dense" } else { "sparse" });

@@ -89,6 +89,8 @@ families! {
 
     // Latent attention, and the models of Bailing and MiniCPM.
     glm4_moe_lite::GLM4_MOE_LITE,
+    glm_moe_dsa::GLM_MOE_DSA,
+    deepseek_v32::DEEPSEEK_V32,
     youtu::YOUTU,
     youtu_vl::YOUTU_VL,
     deepseek::DEEPSEEK,

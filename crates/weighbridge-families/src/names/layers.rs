@@ -119,9 +119,9 @@ struct Expected<'a> {
     parts: BTreeMap<(Part, LayerKind), BTreeSet<&'a str>>,
 }
 
-/// Layers of one kind have the same tensors. What mixes tokens, experts, and what predicts further
-/// tokens, has others.
-type LayerKind = (Vec<Part>, bool, bool);
+/// Layers of one kind have the same tensors. What mixes tokens, experts, what predicts further
+/// tokens, and what chooses tokens, has others.
+type LayerKind = (Vec<Part>, bool, [bool; 2]);
 
 /// The kind of a layer, as far as it matters to a part.
 fn kind_of(kinds: &BTreeSet<String>, part: Part) -> LayerKind {
@@ -130,7 +130,8 @@ fn kind_of(kinds: &BTreeSet<String>, part: Part) -> LayerKind {
     let parts: BTreeSet<Part> = kinds.iter().map(|kind| Part::of(kind)).collect();
     let matters = |other: &Part| part == Part::Rest || is_mixer(&part) && is_mixer(other);
     let parts = parts.into_iter().filter(matters).collect();
-    (parts, part == Part::FeedForward && has("_exps."), has(".nextn."))
+    let has_indexer = part == Part::Rest && has(".indexer.");
+    (parts, part == Part::FeedForward && has("_exps."), [has(".nextn."), has_indexer])
 }
 
 impl<'a> Expected<'a> {
