@@ -138,3 +138,35 @@ def pooled(tokenizer, **kinds):
 def by_flag(kind):
     kinds = ["cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens"]
     return {"pooling_mode_" + one: one == kind for one in kinds}
+
+
+def t5_pieces(kinds=()):
+    """T5's vocabulary. `kinds` are further pieces with their types."""
+    found = vocabularies.unigram_pieces(vocabularies.WORDS)[3:]
+    return [("<pad>", 0.0, 3), ("</s>", 0.0, 3), ("<unk>", 0.0, 2), *kinds, *found]
+
+
+def t5(model="spiece.model", kinds=(), json=True, more=0, kind=1, **spec):
+    """SentencePiece's file with scores, under either of its names, and with or without tokenizer.json. `more` tokens are
+    added by added_tokens.json."""
+
+    def write(folder):
+        found = t5_pieces(kinds)
+        if json:
+            vocabularies.unigram_json(folder, found, {})
+            with open(os.path.join(folder, "tokenizer.json"), encoding="utf-8") as file:
+                tokenizer = vocabularies.json.load(file)
+            special = [vocabularies.added(id, piece) for id, (piece, _, _) in enumerate(found[:3])]
+            tokenizer["added_tokens"] = [*special, *(vocabularies.added(len(found) + i, f"<extra_id_{1 - i}>") for i in range(2))]
+            tokenizer["model"] = dict(type="Unigram", unk_id=2, vocab=[[piece, score] for piece, score, _ in found], byte_fallback=False)
+            tokenizer["post_processor"] = vocabularies.ending(("</s>", 1))
+            vocabularies.write_json(folder, "tokenizer.json", tokenizer)
+        vocabularies.unigram_model(folder, found, model, kind, **spec)
+        if more:
+            added = {f"<extra_id_{i}>": len(found) + i for i in range(more)}
+            vocabularies.write_json(folder, "added_tokens.json", added)
+        said = settings("T5Tokenizer", eos_token="</s>", pad_token="<pad>", unk_token="<unk>", extra_ids=2)
+        vocabularies.write_json(folder, "tokenizer_config.json", said, indent=2)
+        return dict(pad_token_id=0, eos_token_id=1)
+
+    return write

@@ -39,10 +39,11 @@ def tokens(folder):
         tokenizer = json.load(open(path, encoding="utf-8"))
         known = tokenizer["model"]["vocab"]
         if isinstance(known, list):
-            return len(known) + 1
+            return max(len(known), *(token["id"] for token in tokenizer["added_tokens"])) + 1
         ids = [*known.values(), *(token["id"] for token in tokenizer["added_tokens"])]
         return max(ids) + 1
-    path = os.path.join(folder, "tokenizer.model")
+    paths = [os.path.join(folder, name) for name in ("tokenizer.model", "spiece.model")]
+    path = next(path for path in paths if os.path.exists(path))
     model = vocabularies.sentencepiece.ModelProto.FromString(open(path, "rb").read())
     return max(len(model.pieces) + 1, 298 if os.path.exists(os.path.join(folder, "added_tokens.json")) else 0)
 

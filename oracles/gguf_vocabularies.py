@@ -145,7 +145,7 @@ def pieces(first, words):
 
 def sentencepiece_model(folder, found):
     model = sentencepiece.ModelProto()
-    for piece, score, kind in found:
+    for piece, score, type in found:
         entry = model.pieces.add(piece=piece, score=score)
         if kind != 1:
             entry.type = kind
@@ -199,6 +199,15 @@ def byte_fallback_bpe(folder, found, settings):
 
 
 ENCODER = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def ending(token):
+    """A post-processor that puts a token behind every text."""
+    special = lambda kind=0: dict(SpecialToken=dict(id=token[0], type_id=kind))  # noqa: E731
+    texts = [dict(Sequence=dict(id=name, type_id=0)) for name in "AB"]
+    known = {token[0]: dict(id=token[0], ids=[token[1]], tokens=[token[0]])}
+    pair = [texts[0], special(), texts[1], special()]
+    return dict(type="TemplateProcessing", single=[texts[0], special()], pair=pair, special_tokens=known)
 
 
 def around(first, last):
@@ -258,18 +267,21 @@ def unigram_pieces(words):
     return found + [(piece, -1.5 - 0.25 * rank, 1) for rank, piece in enumerate(pieces)]
 
 
-def unigram_model(folder, found):
-    """XLM-RoBERTa's file of SentencePiece."""
+def unigram_model(folder, found, name="sentencepiece.bpe.model", kind=1, **spec):
+    """XLM-RoBERTa's file of SentencePiece. `spec` says what is done to a text; without a `kind` the file does not say
+    how pieces are chosen."""
     model = sentencepiece.ModelProto()
-    for piece, score, kind in found:
+    for piece, score, type in found:
         entry = model.pieces.add(piece=piece, score=score)
-        if kind != 1:
-            entry.type = kind
-    model.trainer_spec.model_type = 1
+        if type != 1:
+            entry.type = type
+    if kind:
+        model.trainer_spec.model_type = kind
     model.trainer_spec.vocab_size = len(found)
     model.normalizer_spec.name = "nmt_nfkc"
-    model.normalizer_spec.precompiled_charsmap = characters()
-    with open(os.path.join(folder, "sentencepiece.bpe.model"), "wb") as file:
+    for key, value in dict(dict(precompiled_charsmap=characters()), **spec).items():
+        setattr(model.normalizer_spec, key, value)
+    with open(os.path.join(folder, name), "wb") as file:
         file.write(model.SerializeToString(deterministic=True))
 
 

@@ -86,6 +86,10 @@ families! {
     // Gemma and its relatives.
 
     // Encoders, and what has one.
+    t5::T5,
+    mt5::MT5,
+    umt5::UMT5,
+    t5_encoder::T5_ENCODER,
 
     // Latent attention, and the models of Bailing and MiniCPM.
     glm4_moe_lite::GLM4_MOE_LITE,

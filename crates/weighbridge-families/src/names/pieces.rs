@@ -65,7 +65,7 @@ impl<'t> Translator<'t> {
         let (how, names, numbers) = self.names(name)?;
         let expert = (how == How::Expert).then(|| numbers.get(1).copied()).flatten();
         let cut = match how {
-            How::Embedding => Cut::ByToken,
+            How::Embedding | How::EmbeddingCopy => Cut::ByToken,
             How::Positions => Cut::ByPosition,
             _ => Cut::None,
         };
@@ -200,6 +200,11 @@ impl<'t> Translator<'t> {
         Some(piece)
     }
 
+    /// Whether a weight of that name is the embedding under one of its other names.
+    pub fn is_copy(&self, name: &str) -> bool {
+        self.row(name).is_some_and(|(row, ..)| row.2 == How::EmbeddingCopy)
+    }
+
     /// Whether there are weights of that name, in whatever shape.
     pub fn knows(&self, name: &str) -> bool {
         self.row(name).is_some()
@@ -251,15 +256,24 @@ impl<'t> Translator<'t> {
             _ if name.starts_with("classifier.") => name,
             _ => return self.outside(name),
         };
-        let (pattern, suffix, numbers) = parsed(rest);
-        let found = self.rows.get(&*pattern).map(|row| (*row, suffix, numbers));
-        found.or_else(|| self.outside(name))
+        self.below("", rest).or_else(|| self.outside(name))
     }
 
     /// The row of a name outside of the model's prefix.
     fn outside(&self, name: &str) -> Option<(&'t Row, &'static str, Vec<u64>)> {
+        self.below("/", name)
+    }
+
+    /// The row that begins so. It has `#` for all numbers, or for the first one only: some modules are
+    /// numbered within their layer.
+    fn below(&self, start: &str, name: &str) -> Option<(&'t Row, &'static str, Vec<u64>)> {
         let (pattern, suffix, numbers) = parsed(name);
-        Some((self.rows.get(&*format!("/{pattern}"))?, suffix, numbers))
+        if let Some(row) = self.rows.get(&*format!("{start}{pattern}")) {
+            return Some((row, suffix, numbers));
+        }
+        let first = *numbers.first().filter(|_| numbers.len() > 1)?;
+        let one = with_numbers(&pattern, &numbers[1..]);
+        Some((self.rows.get(&*format!("{start}{one}"))?, suffix, vec![first]))
     }
 }
 
@@ -274,6 +288,15 @@ fn parsed(name: &str) -> (String, &'static str, Vec<u64>) {
 /// The rest of the name of a weight that stands beside the model, to predict further tokens.
 pub(super) fn beside(name: &str) -> Option<&str> {
     name.strip_prefix("mtp.").or_else(|| name.strip_prefix("model.mtp."))
+}
+
+/// A pattern with numbers in the places of all `#` but the first.
+fn with_numbers(pattern: &str, numbers: &[u64]) -> String {
+    let mut parts = pattern.split('#');
+    let first = parts.next().unwrap_or_default().to_owned() + "#";
+    let second = parts.next().unwrap_or_default();
+    let rest = numbers.iter().zip(parts).map(|(number, part)| format!("{number}{part}"));
+    first + second + &rest.collect::<String>()
 }
 
 /// Endings of names, and what they are called today.

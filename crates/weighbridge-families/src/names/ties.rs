@@ -7,7 +7,7 @@ use super::search::Search;
 use super::translate::joined;
 use super::view::View;
 use super::{Cut, Dialect, Piece, Which};
-use crate::families::{FAMILIES, VISION, computed, is_factors};
+use crate::families::{FAMILIES, How, VISION, computed, is_factors};
 
 impl Search<'_> {
     /// Pairs a weight that one model leaves out with the weight that has its numbers there.
@@ -39,11 +39,23 @@ impl Search<'_> {
     /// The other side's embedding, if `name` is a head and the other side has none of its own.
     fn embedding_for(&self, side: usize, name: &str) -> Option<usize> {
         let other = 1 - side;
+        if self.is_copy(side, name) {
+            return self.embedding(other);
+        }
         if !self.is_head(side, name) || !self.is_tied(side) {
             return None;
         }
         let has_head = self.names[other].iter().any(|name| self.is_head(other, name));
         (!has_head).then(|| self.embedding(other)).flatten()
+    }
+
+    /// Whether a weight is the embedding under another name.
+    fn is_copy(&self, side: usize, name: &str) -> bool {
+        let rows = self.family().map_or(&[][..], |family| family.rows).iter().copied().flatten();
+        let mut copies = rows.filter(|row| row.2 == How::EmbeddingCopy);
+        let module = name.strip_suffix(".weight").unwrap_or(name);
+        let is_named = self.facts[side].dialect == Dialect::HuggingFace;
+        is_named && copies.any(|row| row.0.trim_start_matches('/') == module)
     }
 
     fn is_head(&self, side: usize, name: &str) -> bool {

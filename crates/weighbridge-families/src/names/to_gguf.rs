@@ -81,6 +81,10 @@ pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<
             left_out.push((index, reason.to_owned()));
             continue;
         }
+        if translator.is_copy(name) && pieces.iter().any(|one| gathered.contains_key(&one.key.0)) {
+            left_out.push((index, "another copy of the embedding".to_owned()));
+            continue;
+        }
         // Several tensors under one name were to be taken apart.
         if pieces.is_empty() || pieces.iter().any(|piece| piece.key.0.contains(' ')) {
             let odd = format!("shape {shape:?} does not match config.json");

@@ -118,7 +118,7 @@ impl Back<'_> {
             }
             (How::Transposed, _) => whole.transpose().unwrap_or(whole),
             (How::Plain | How::Query | How::Key | How::Qkv, _)
-            | (How::Norm | How::Embedding | How::Positions, _) => whole,
+            | (How::Norm | How::Embedding | How::EmbeddingCopy | How::Positions, _) => whole,
         };
         let shape = match row.2 {
             How::Transposed => view.shape.clone(),

@@ -28,6 +28,7 @@ mod tekken;
 mod templates;
 mod token_type;
 mod unigram;
+mod unigram_pieces;
 mod vocabulary;
 mod word_piece;
 mod words;
@@ -83,6 +84,8 @@ pub enum TokenizerKind {
     WordPieces,
     /// Pieces with scores; the likeliest segmentation wins.
     Unigram,
+    /// The same from SentencePiece's file, under either of its names.
+    UnigramPieces,
     /// Word pieces or unigram, as `tokenizer.json` states.
     WordPiecesOrUnigram,
     /// Byte pairs, for an encoder.
@@ -108,7 +111,7 @@ impl TokenizerKind {
             Self::Pieces(_) | Self::PiecesWith(_) | Self::PiecesAsStated => "SentencePiece",
             Self::BytePairs(_) | Self::EncoderPairs | Self::MarkedAndBegun => "byte pairs",
             Self::WordPieces => "WordPiece",
-            Self::Unigram => "Unigram",
+            Self::Unigram | Self::UnigramPieces => "Unigram",
             Self::WordPiecesOrUnigram => "WordPiece or Unigram",
         }
     }
@@ -155,6 +158,7 @@ pub fn entries(
             word_piece::write(files, entries, pre)?;
         }
         TokenizerKind::Unigram => unigram::write(files, entries)?,
+        TokenizerKind::UnigramPieces => unigram_pieces::write(files, entries)?,
         TokenizerKind::PiecesAsStated => {
             sentencepiece::write(files, entries)?;
             if let Some(Json::Bool(prefix)) = files.config.get("add_prefix_space") {

@@ -80,7 +80,7 @@ pub(super) fn write_phi3(files: &Files<'_>, entries: &mut Entries) -> Result<()>
 }
 
 /// One token for every row of the embedding.
-struct Tokens(Vec<Piece>);
+pub(super) struct Tokens(pub Vec<Piece>);
 
 impl Tokens {
     /// The pieces, and the tokens of `added_tokens.json`.
@@ -89,6 +89,11 @@ impl Tokens {
             return Err(Error::unsupported(format!("the repository has no {MODEL}")));
         };
         let pieces = pieces(&bytes).map_err(|error| error.in_file(Path::new(MODEL)))?;
+        Self::of(pieces, files)
+    }
+
+    /// These pieces, and the tokens of `added_tokens.json`.
+    pub fn of(pieces: Vec<Piece>, files: &Files<'_>) -> Result<Self> {
         let count = match files.vocabulary() {
             0 => pieces.len(),
             count => count,

@@ -18,12 +18,12 @@ use crate::text::shortened;
 const MODEL: &str = "sentencepiece.bpe.model";
 
 /// Tokens, and what is done to a text before it is cut.
-struct Unigram {
-    pieces: Vec<Piece>,
-    adds_space: bool,
-    removes_spaces: bool,
+pub(super) struct Unigram {
+    pub pieces: Vec<Piece>,
+    pub adds_space: bool,
+    pub removes_spaces: bool,
     /// What letters are replaced by what, as SentencePiece compiles it.
-    characters: Vec<u8>,
+    pub characters: Vec<u8>,
 }
 
 pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
@@ -36,24 +36,22 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     entries.flag(super::SPACE_PREFIX, found.adds_space);
     entries.id("tokenizer.ggml.token_type_count", files.token_types());
     entries.flag("tokenizer.ggml.remove_extra_whitespaces", found.removes_spaces);
-    let bytes = found.characters.into_iter().map(|byte| Value::Unsigned(8, byte.into()));
-    entries.list("tokenizer.ggml.precompiled_charsmap", bytes);
+    write_characters(found.characters, entries);
     Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
+}
+
+/// Writes a table of letters; none if it is empty.
+pub(super) fn write_characters(table: Vec<u8>, entries: &mut Entries) {
+    let bytes = table.into_iter().map(|byte| Value::Unsigned(8, byte.into()));
+    entries.list("tokenizer.ggml.precompiled_charsmap", bytes);
 }
 
 /// Pieces of the file behind the tokens that the model has first. Its own first ones are these in
 /// another order, and it lacks the one for padding: everything moves by one.
 fn from_model(files: &Files<'_>, bytes: &[u8]) -> Result<Unigram> {
-    let mut found =
-        Unigram { pieces: Vec::new(), adds_space: true, removes_spaces: true, characters: vec![] };
-    let mut message = Message::new(bytes, 0);
-    while let Some((number, field)) = message.next()? {
-        match (number, field) {
-            (2, Field::Bytes(inner, start)) => check_trainer(inner, start)?,
-            (3, Field::Bytes(inner, start)) => found.normalizer(inner, start)?,
-            _ => {}
-        }
-    }
+    let Some(mut found) = Unigram::around(bytes)? else {
+        return Err(Error::unsupported("the pieces are not from a unigram model"));
+    };
     let stored = pieces(bytes)?;
     let count = files.vocabulary().max(stored.len());
     let first = |(text, kind): (&str, TokenType)| Piece { text: text.to_owned(), score: 0.0, kind };
@@ -65,20 +63,33 @@ fn from_model(files: &Files<'_>, bytes: &[u8]) -> Result<Unigram> {
     Ok(found)
 }
 
-/// Pieces are chosen by their scores only where the trainer said so; it need not say it.
-fn check_trainer(bytes: &[u8], start: usize) -> Result<()> {
-    let mut message = Message::new(bytes, start);
+/// The number of the kind of a model. Pieces are chosen by their scores where nothing is said.
+fn kind_of_model(bytes: &[u8], start: usize) -> Result<Option<u64>> {
+    let (mut message, mut found) = (Message::new(bytes, start), None);
     while let Some((number, field)) = message.next()? {
-        if let (3, Field::Number(kind)) = (number, field)
-            && kind != 1
-        {
-            return Err(Error::unsupported("the pieces are not from a unigram model"));
+        if let (3, Field::Number(kind)) = (number, field) {
+            found = Some(kind);
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 impl Unigram {
+    /// What a file says beside its pieces, unless they were made in another way.
+    pub fn around(bytes: &[u8]) -> Result<Option<Self>> {
+        let mut found =
+            Self { pieces: Vec::new(), adds_space: true, removes_spaces: true, characters: vec![] };
+        let (mut message, mut kind) = (Message::new(bytes, 0), None);
+        while let Some((number, field)) = message.next()? {
+            match (number, field) {
+                (2, Field::Bytes(inner, start)) => kind = kind_of_model(inner, start)?.or(kind),
+                (3, Field::Bytes(inner, start)) => found.normalizer(inner, start)?,
+                _ => {}
+            }
+        }
+        Ok((kind.unwrap_or(1) == 1).then_some(found))
+    }
+
     fn normalizer(&mut self, bytes: &[u8], start: usize) -> Result<()> {
         let mut message = Message::new(bytes, start);
         while let Some((number, field)) = message.next()? {

@@ -2,7 +2,8 @@
 //! checkpoints are which tensors of a GGUF file.
 //!
 //! A row is a module's name, the GGUF tensors that are in it, and how they lie there. `#` stands
-//! for a number: of the layer, then of the expert. Names stand without `.weight` or `.bias`, unless
+//! for a number: of the layer, then of the expert. Modules that are numbered within a layer may have
+//! their numbers as they are. Names stand without `.weight` or `.bias`, unless
 //! GGUF's ending is another one, and Hugging Face's without what comes before `layers` (`model.`
 //! mostly). A module outside of that begins with a slash.
 //!
@@ -33,6 +34,8 @@ pub(crate) enum How {
     Qkv,
     /// One row a token.
     Embedding,
+    /// The embedding under one of several names. The first one that is stored counts.
+    EmbeddingCopy,
     /// One row a position; GGUF may leave out the first ones, which no token has.
     Positions,
     /// One of the matrices, or vectors, that GGUF stacks.

@@ -22,6 +22,7 @@ const FILES: &[&str] = &[
     "generation_config.json",
     "tokenizer.json",
     "tokenizer.model",
+    "spiece.model",
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",

@@ -218,12 +218,20 @@ fn rows_of_tokens(derived: &[Derived], tokens: Option<u64>) -> Result<u64> {
 
 /// An error unless there are weights for as many layers as the metadata states.
 fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
-    let stated = metadata.iter().find(|(key, _)| key.ends_with(".block_count"));
+    // An encoder with a decoder has two stacks of layers.
+    let has_encoder = derived.iter().any(|tensor| tensor.name.starts_with("enc.blk."));
+    let first = if has_encoder { "enc.blk." } else { "blk." };
+    check_stack(derived, metadata, first, ".block_count")?;
+    check_stack(derived, metadata, "dec.blk.", ".decoder_block_count")
+}
+
+/// An error unless there are weights for as many layers as the metadata states under this key.
+fn check_stack(derived: &[Derived], metadata: &Entries, start: &str, key: &str) -> Result<()> {
+    let stated = metadata.iter().find(|(known, _)| known.ends_with(key));
     let Some(stated) = stated.and_then(|(_, value)| value.value()?.as_u64()) else {
         return Ok(());
     };
-    let layer =
-        |tensor: &Derived| tensor.name.strip_prefix("blk.")?.split('.').next()?.parse().ok();
+    let layer = |tensor: &Derived| tensor.name.strip_prefix(start)?.split('.').next()?.parse().ok();
     let found: std::collections::BTreeSet<u64> = derived.iter().filter_map(layer).collect();
     if let Some(missing) = (0..stated).find(|layer| !found.contains(layer)) {
         let message = format!(
