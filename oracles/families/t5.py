@@ -51,4 +51,5 @@ FAMILY = Family(
         "mt5-bare": dict(architectures=["MT5ForConditionalGeneration"], model_type="mt5"),
         "umt5-bare": dict(architectures=["UMT5Model"], model_type="umt5", num_decoder_layers=4),
     },
+    warned={"t5-bare": ["scale_decoder_outputs"], "umt5-bare": ["tie_word_embeddings"]},
 )  # fmt: skip

@@ -17,6 +17,9 @@ use crate::text::shortened;
 pub(super) const NOBODY: f32 = -10000.0;
 pub(super) const ADDED: f32 = -1000.0;
 
+/// The file with ids of added tokens by texts.
+pub(super) const ADDED_TOKENS: &str = "added_tokens.json";
+
 /// One piece of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Piece {
@@ -113,7 +116,7 @@ impl Tokens {
 
     /// Tokens of `added_tokens.json`, which has ids by texts.
     fn add_by_text(&mut self, files: &Files<'_>) -> Result<()> {
-        const FILE: &str = "added_tokens.json";
+        const FILE: &str = ADDED_TOKENS;
         let added = files.json(FILE)?.unwrap_or_default();
         for (text, id) in added.as_object().into_iter().flatten() {
             let no_id = || wrong(FILE, format!("token `{}` has no ID", shortened(text, 40)));

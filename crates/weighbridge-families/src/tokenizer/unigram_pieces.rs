@@ -9,7 +9,7 @@ use super::{Beyond, Entries, Files, KINDS, SPACE_PREFIX, Special, wrong};
 use crate::error::{Error, Result};
 
 /// What the file was called at first.
-const OLDER: &str = "spiece.model";
+pub(super) const OLDER: &str = "spiece.model";
 
 pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let (name, bytes) = file(files)?;

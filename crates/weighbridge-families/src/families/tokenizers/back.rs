@@ -27,12 +27,15 @@ const DIFFERENT: &[(&str, &[&str], &str)] = &[
     ("llama-spm-short", &[BOS, EOS], ASSUMED),
     (
         "no-config",
-        &[ADD_BOS, "tokenizer.ggml.add_eos_token", "tokenizer.ggml.add_sep_token"],
+        &[ADD_BOS, ADD_EOS, "tokenizer.ggml.add_sep_token"],
         "tokens are added and none is named, so that nobody can know which",
     ),
     ("phi3", &[SCORES, TYPES, TEXTS], LOST),
     ("qwen-spm", &[BOS, EOS], ASSUMED),
     ("qwen2", &[BOS], NAMED),
+    ("t5-gated", &[ADD_EOS, UNKNOWN], ASSUMED),
+    ("t5-umt5-bare", &[ADD_EOS, UNKNOWN], ASSUMED),
+    ("t5_encoder-relu", &[ADD_EOS, UNKNOWN], ASSUMED),
     (
         "xlm-roberta",
         &[TYPES, TEXTS],
@@ -52,6 +55,8 @@ pub(super) const TYPES: &str = "tokenizer.ggml.token_type";
 const SCORES: &str = "tokenizer.ggml.scores";
 const BOS: &str = "tokenizer.ggml.bos_token_id";
 const EOS: &str = "tokenizer.ggml.eos_token_id";
+const ADD_EOS: &str = "tokenizer.ggml.add_eos_token";
+const UNKNOWN: &str = "tokenizer.ggml.unknown_token_id";
 const ADD_BOS: &str = "tokenizer.ggml.add_bos_token";
 
 const LOST: &str = "several tokens have one text, and a vocabulary can hold one of them";

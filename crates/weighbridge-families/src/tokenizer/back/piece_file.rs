@@ -25,19 +25,32 @@ mod field {
     /// Texts of the four have numbers that much higher.
     pub(super) const ID_TO_TEXT: u64 = 5;
     pub(super) const NAME: u64 = 1;
+    pub(super) const LETTERS: u64 = 2;
     pub(super) const PREFIX: u64 = 3;
     pub(super) const FEWER_SPACES: u64 = 4;
 }
 
-/// Its number for byte pairs.
-const BYTE_PAIRS: u64 = 2;
+/// How pieces are chosen, and what is done to a text before.
+pub(super) struct Around {
+    /// SentencePiece's number: [`Around::UNIGRAM`] or [`Around::BYTE_PAIRS`].
+    pub kind: u64,
+    pub begins_with_a_space: bool,
+    pub fewer_spaces: bool,
+    /// Which letters are replaced by which, as SentencePiece compiles it.
+    pub letters: Option<Vec<u8>>,
+}
+
+impl Around {
+    pub const UNIGRAM: u64 = 1;
+    pub const BYTE_PAIRS: u64 = 2;
+}
 
 /// The file. `unknown` is the one token that stands for the unknown.
 pub(super) fn of(
     tokens: &Tokens,
     special: &Special,
     unknown: usize,
-    begins_with_a_space: bool,
+    around: &Around,
 ) -> Result<Vec<u8>> {
     let end = tokens.end();
     let mut file = Message::default();
@@ -50,13 +63,24 @@ pub(super) fn of(
         }
         file.message(field::PIECES, &written(piece));
     }
-    file.message(field::TRAINER, &trainer(tokens, special, unknown, end));
-    let mut normalizer = Message::default();
-    normalizer.bytes(field::NAME, b"identity");
-    normalizer.number(field::PREFIX, begins_with_a_space.into());
-    normalizer.number(field::FEWER_SPACES, 0);
-    file.message(field::NORMALIZER, &normalizer);
+    let mut trainer = Message::default();
+    trainer.number(field::MODEL_TYPE, around.kind);
+    trainer.0.extend(ids(tokens, special, unknown, end).0);
+    file.message(field::TRAINER, &trainer);
+    file.message(field::NORMALIZER, &normalizer(around));
     Ok(file.0)
+}
+
+fn normalizer(around: &Around) -> Message {
+    let mut normalizer = Message::default();
+    let name: &[u8] = if around.letters.is_some() { b"user_defined" } else { b"identity" };
+    normalizer.bytes(field::NAME, name);
+    if let Some(letters) = &around.letters {
+        normalizer.bytes(field::LETTERS, letters);
+    }
+    normalizer.number(field::PREFIX, around.begins_with_a_space.into());
+    normalizer.number(field::FEWER_SPACES, around.fewer_spaces.into());
+    normalizer
 }
 
 /// Text, score and type. Spaces of an added token are marks here, if nobody else has that text.
@@ -81,9 +105,9 @@ fn written((text, score, kind): (String, f32, TokenType)) -> Message {
     piece
 }
 
-fn trainer(tokens: &Tokens, special: &Special, unknown: usize, end: usize) -> Message {
+/// What the trainer says of tokens.
+fn ids(tokens: &Tokens, special: &Special, unknown: usize, end: usize) -> Message {
     let mut trainer = Message::default();
-    trainer.number(field::MODEL_TYPE, BYTE_PAIRS);
     trainer.number(field::VOCABULARY, end as u64);
     let bytes = tokens.0.iter().filter(|token| token.kind == TokenType::Byte).count();
     trainer.number(field::BYTE_FALLBACK, u64::from(bytes == 256));

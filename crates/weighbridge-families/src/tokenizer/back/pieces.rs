@@ -37,7 +37,14 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
                 .to_owned(),
         );
     } else if let Some(unknown) = unknown(&tokens, &special) {
-        files.push((MODEL.to_owned(), piece_file::of(&tokens, &special, unknown, begins)?));
+        let kind = piece_file::Around::BYTE_PAIRS;
+        let around = piece_file::Around {
+            kind,
+            begins_with_a_space: begins,
+            fewer_spaces: false,
+            letters: None,
+        };
+        files.push((MODEL.to_owned(), piece_file::of(&tokens, &special, unknown, &around)?));
     } else {
         not_carried.push(format!("{MODEL}: there is no unknown piece"));
     }

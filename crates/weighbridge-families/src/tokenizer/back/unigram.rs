@@ -1,16 +1,18 @@
 //! SentencePiece's unigrams, as T5 and XLM-R have them: pieces with scores, of which those are taken
 //! that make a text likeliest.
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use super::tokens::SCORES;
 use super::{
     Assumed, Document, Made, Metadata, Special, Token, Tokens, Vocabulary, around, byte_pairs,
-    needed,
+    needed, piece_file,
 };
 use crate::error::{Error, Result};
 use crate::tokenizer::base64::encoded;
+use crate::tokenizer::sentencepiece::{self, ADDED};
 use crate::tokenizer::token_type::TokenType;
+use crate::tokenizer::unigram_pieces;
 
 const ASSUMED: Assumed = Assumed { adds: &["eos"], ids: &[("eos", 1), ("unk", 2), ("pad", 0)] };
 
@@ -38,8 +40,35 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
         vocabulary: Vocabulary::Scores,
         merges: None,
     };
+    let letters = metadata.bytes("tokenizer.ggml.precompiled_charsmap")?;
+    let kind = piece_file::Around::UNIGRAM;
+    let around = piece_file::Around { kind, begins_with_a_space: prefix, fewer_spaces, letters };
+    let is_encoder = metadata.number("tokenizer.ggml.token_type_count")?.is_some();
+    let files =
+        if is_encoder { Vec::new() } else { own_files(&tokens, &special, unknown, &around)? };
     let class = byte_pairs::AS_IT_IS;
-    Ok(Made { tokens, special, document, class, files: Vec::new(), not_carried })
+    Ok(Made { tokens, special, document, class, files, not_carried })
+}
+
+/// The files that T5's own tokenizer is read from: the pieces, and the tokens that were added to them.
+fn own_files(
+    tokens: &Tokens,
+    special: &Special,
+    unknown: usize,
+    around: &piece_file::Around,
+) -> Result<Vec<(String, Vec<u8>)>> {
+    let has_score = |one: &Token| one.score.to_bits() == ADDED.to_bits();
+    let is_added = |one: &Token| one.kind == TokenType::UserDefined && has_score(one);
+    let added = tokens.present().filter(|(_, token)| is_added(token));
+    let added: Map<String, Json> =
+        added.map(|(id, token)| (token.text.clone(), id.into())).collect();
+    let model = piece_file::of(tokens, special, unknown, around)?;
+    let mut files = vec![(unigram_pieces::OLDER.to_owned(), model)];
+    if !added.is_empty() {
+        let text = format!("{:#}\n", Json::Object(added));
+        files.push((sentencepiece::ADDED_TOKENS.to_owned(), text.into_bytes()));
+    }
+    Ok(files)
 }
 
 /// Fillers, which count from one less behind the tokens that XLM-R has first, are nobody's, except for
