@@ -207,6 +207,19 @@ def edited(edit):
     return step
 
 
+def settled(tensors, generator):
+    """Draws logarithms of decay rates again where torch's exponential, whose last bit is the machine's, is not the rounded one."""
+    for name in [name for name in tensors if name.endswith("A_log")]:
+        kept = tensors[name]
+        while True:
+            exact = torch.exp(kept.double()).float()
+            odd = torch.exp(kept.float()) != exact
+            if not odd.any():
+                break
+            kept = torch.where(odd, numbers(kept.shape, generator).to(kept.dtype), kept)
+        tensors[name] = kept
+
+
 def as_old(folder):
     """A config as transformers 4 wrote it."""
 

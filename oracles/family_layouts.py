@@ -4,7 +4,7 @@ several families share."""
 import os
 
 import torch
-from family_blocks import numbers
+from family_blocks import numbers, settled
 from gguf_vocabularies import write_json
 from safetensors.torch import save_file
 
@@ -21,6 +21,7 @@ def laid_out(said, shapes, dtype=torch.bfloat16, single=()):
         generator = torch.Generator().manual_seed(len(found))
         kind = lambda name: torch.float32 if name.endswith(tuple(single)) else dtype  # noqa: E731
         tensors = {name: numbers(shape, generator).to(kind(name)) for name, shape in found.items()}
+        settled(tensors, generator)
         save_file(tensors, os.path.join(folder, "model.safetensors"), {"format": "pt"})
 
     return write

@@ -107,6 +107,8 @@ families! {
     bailingmoe2::BAILINGMOE2,
 
     // State spaces, and mixtures with them.
+    mamba::MAMBA,
+    mamba2::MAMBA2,
 
     // Short convolutions, RWKV and PLaMo.
 
@@ -166,7 +168,8 @@ pub(crate) fn called(name: &str) -> Option<&'static Family> {
 
 /// Hugging Face's names of modules with an embedding of tokens.
 pub(crate) fn embeddings() -> Vec<&'static str> {
-    let mut all: Vec<&str> = FAMILIES.iter().map(Family::embedding).collect();
+    let rows = FAMILIES.iter().flat_map(|family| family.rows.iter().copied().flatten());
+    let mut all: Vec<&str> = rows.filter(|row| row.1 == ["token_embd"]).map(|row| row.0).collect();
     all.dedup();
     all
 }

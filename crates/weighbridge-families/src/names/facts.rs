@@ -156,6 +156,7 @@ fn dialect(names: &[String]) -> (Dialect, String) {
     // Layers that predict further tokens have embeddings too: the shortest name is the model's own.
     let ends = |end: &str| {
         let all = names.iter().filter_map(|name| name.strip_suffix(end));
+        let all = all.filter(|prefix| prefix.is_empty() || prefix.ends_with('.'));
         all.min_by_key(|prefix| prefix.len())
     };
     if names.iter().any(|name| name.starts_with("blk.")) || ends("token_embd.weight").is_some() {

@@ -112,7 +112,7 @@ fn reason(name: &str, pieces: &[Piece], family: &Family, facts: &Facts) -> Optio
     // Of other families the converter writes a head that is stored, though it is tied.
     let is_dropped = match family.drops_head {
         DropsHead::Never => false,
-        DropsHead::Tied => facts.tied == Some(true),
+        DropsHead::Tied => facts.tied.unwrap_or(family.tied),
         DropsHead::Always => true,
     };
     match family.leaves_out(name, &facts.prefix).or_else(|| computed(name)) {

@@ -69,6 +69,8 @@ pub enum TokenizerKind {
     LlamaLike,
     /// SentencePiece if its file exists, else byte pairs.
     PiecesOrPairs,
+    /// Byte pairs if their file exists, else SentencePiece.
+    PairsOrPieces,
     /// SentencePiece without a space before a text if its file exists, else byte pairs.
     BarePiecesOrPairs,
     /// SentencePiece without a space before a text, with the id of the token that ends a turn, if no
@@ -105,6 +107,7 @@ impl TokenizerKind {
         match self {
             Self::LlamaLike
             | Self::PiecesOrPairs
+            | Self::PairsOrPieces
             | Self::BarePiecesOrPairs
             | Self::PiecesOrMarked
             | Self::Phi3 => "SentencePiece or byte pairs",
@@ -129,6 +132,10 @@ pub fn entries(
     match kind {
         TokenizerKind::LlamaLike => llama_like(files, entries, pre)?,
         TokenizerKind::PiecesOrPairs => piece_or_pairs(files, entries, pre)?,
+        TokenizerKind::PairsOrPieces if files.tokenizer.is_some() => {
+            pairs_with(files, entries, pre, &[])?;
+        }
+        TokenizerKind::PairsOrPieces => piece_or_pairs(files, entries, pre)?,
         TokenizerKind::BytePairs(tokens) => pairs_with(files, entries, pre, tokens)?,
         TokenizerKind::PiecesWith(tokens) => {
             sentencepiece::write(files, entries)?;

@@ -11,6 +11,7 @@ mod rope_rules;
 mod rows;
 mod rules;
 mod scaling;
+mod state_space;
 mod windows;
 
 pub(crate) use serde_json::Value as Json;
@@ -29,11 +30,12 @@ pub(crate) use rows::How::*;
 pub(crate) use rows::*;
 pub(crate) use rules::*;
 pub(crate) use scaling::check_scaling;
+pub(crate) use state_space::*;
 pub(crate) use windows::*;
 
 pub(crate) use super::about::About;
 pub(crate) use super::defaults::{DEFAULTS, Defaults, Head, KeyHeads};
-pub(crate) use super::settings::Settings;
+pub(crate) use super::settings::{Settings, whole};
 pub(crate) use super::told::{Told, as_json, single};
 pub(crate) use crate::catalog::Value;
 pub(crate) use crate::change::Change;

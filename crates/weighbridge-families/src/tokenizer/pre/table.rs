@@ -156,6 +156,8 @@ pub(super) const TABLE: &[Row] = &[
             (&[Family(&["phi"])], "phi-2"),
             // Three vocabularies that cannot be told apart by what they make of a text.
             (&[Family(&["olmo", "olmoe", "mpt", "gpt_neox"])], "olmo"),
+            // GPT-NeoX's vocabulary, which Mamba has too.
+            (&[Has("<|padding|>")], "olmo"),
             (&[Family(&["modernbert"])], "modern-bert"),
             (&[Family(&["exaone4"])], "exaone4"),
             (&[], "gpt-2"),
