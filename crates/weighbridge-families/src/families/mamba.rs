@@ -38,7 +38,7 @@ const RULES: &[Rule] = &[
     ),
     // Other names of what is read.
     free(&["d_inner", "d_model", "n_layer"]),
-    free(&["use_falcon_mambapy", "use_mambapy", "use_associative_scan", "time_step_scale"]),
+    free(&["use_falcon_mambapy", "use_mambapy", "use_associative_scan"]),
 ];
 
 const KEYS: &[KeyRow] = &[

@@ -130,6 +130,7 @@ pub(crate) const SPACE_RULES: &[Rule] = &[
         "time_step_init_scheme",
         "time_step_max",
         "time_step_min",
+        "time_step_scale",
     ]),
 ];
 
