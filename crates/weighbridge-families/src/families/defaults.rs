@@ -13,7 +13,7 @@ pub(crate) struct Defaults {
     pub key_heads: KeyHeads,
     /// The width of a head.
     pub head: Head,
-    /// The key of the norms' epsilon, and its value.
+    /// The key of the norms' epsilon, and its value; no key where nothing states it.
     pub epsilon: (&'static str, f64),
     /// The base of rotary frequencies.
     pub theta: f64,

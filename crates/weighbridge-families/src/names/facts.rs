@@ -97,7 +97,11 @@ impl Facts {
                 .or_else(|| family_name.as_deref().and_then(called)),
             family_name,
             heads: number(side, HEADS),
-            kv_heads: number(side, KEY_HEADS).or_else(|| filled("num_key_value_heads")),
+            kv_heads: stated
+                .as_ref()
+                .and_then(one_key_head)
+                .or_else(|| number(side, KEY_HEADS))
+                .or_else(|| filled("num_key_value_heads")),
             head_width: stated.as_ref().and_then(Settings::head_width),
             key_rows: number(side, KEY_ROWS)
                 .or_else(|| number(side, KEY_LENGTH)?.checked_sub(number(side, ROTARY_LENGTH)?)),
@@ -142,6 +146,12 @@ impl Facts {
         let number = below.and_then(|rest| rest.split('.').next()?.parse::<u64>().ok());
         number.zip(self.layers).is_some_and(|(number, all)| number >= all)
     }
+}
+
+/// One key head, if a config says that all query heads share it. Falcon's newer layers do not ask.
+fn one_key_head(settings: &Settings) -> Option<u64> {
+    let is_on = |key: &str| settings.find(&[key]).is_some_and(|value| *value == true);
+    (is_on("multi_query") && !is_on("new_decoder_architecture")).then_some(1)
 }
 
 fn linear(side: &Side<'_>) -> Option<Linear> {
@@ -226,7 +236,7 @@ const HEADS: Number = (
     Some("num_heads"),
 );
 const KEY_HEADS: Number = (
-    &["num_key_value_heads", "n_kv_heads"],
+    &["num_key_value_heads", "n_kv_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num"],
     Some(".attention.head_count_kv"),
     Some("num_kv_heads"),
 );

@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::view;
 
 mod facts;
+mod grouped;
 pub mod keys;
 mod layers;
 mod linear;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::facts::{Dialect, Facts, is_head};
+use super::grouped::{Groups, by_group};
 use super::piece::{Cut, Piece};
 use super::stacks::{Stack, across, in_turn, key_value, stacked, vectors};
 use super::view::View;
@@ -76,6 +77,7 @@ impl<'t> Translator<'t> {
             How::Across | How::InTurn => None,
             How::Own(_) if self.changes => None,
             How::Qkv if self.changes && self.family.pairs => None,
+            How::Grouped if self.changes => None,
             How::Linear(part) => self.linear(piece, part, shape, Change::None),
             How::Decay => self.linear(piece, LinearPart::Heads, shape, Change::MinusExp),
             How::Transposed if self.changes => Some(transposed(piece)),
@@ -101,6 +103,7 @@ impl<'t> Translator<'t> {
             }
             (How::KeyValue, _) => self.key_value(weight, &names, shape),
             (How::Qkv, _) => self.qkv(weight, &names, shape),
+            (How::Grouped, _) => self.grouped(weight, &names, shape),
             (How::Own(lay), _) if self.changes => self.own(weight, &names, shape, lay),
             (How::Plain, &[rows, ..]) if names.len() > 1 => {
                 by_rows(weight, &names, &vec![rows / names.len() as u64; names.len()], shape)
@@ -128,7 +131,9 @@ impl<'t> Translator<'t> {
         let (count, what) = match how {
             How::Query => (heads, "`num_attention_heads`"),
             How::Key => (keys, "`num_key_value_heads`"),
-            How::Qkv => (heads.checked_add(keys.checked_mul(2)?)?, "queries, keys and values"),
+            How::Qkv | How::Grouped => {
+                (heads.checked_add(keys.checked_mul(2)?)?, "queries, keys and values")
+            }
             _ => return None,
         };
         let rows = *shape.first()?;
@@ -148,6 +153,18 @@ impl<'t> Translator<'t> {
         let pieces = by_rows(weight, names, &sizes, shape)?;
         let how = [How::Query, How::Key, How::Plain];
         Some(pieces.into_iter().zip(how).map(|(piece, how)| self.changed(piece, how)).collect())
+    }
+
+    fn grouped(&self, weight: usize, names: &[String], shape: &[u64]) -> Option<Vec<Piece>> {
+        let (heads, kv_heads) = (self.facts.heads?, self.facts.kv_heads?);
+        if let [name] = names {
+            return by_group(weight, name, kv_heads, shape);
+        }
+        let groups = Groups::of(heads, kv_heads, shape).filter(|_| self.changes)?;
+        match self.family.pairs {
+            true => groups.in_pairs(weight, names),
+            false => Some(groups.apart(weight, names)),
+        }
     }
 
     fn key_value(&self, weight: usize, names: &[String], shape: &[u64]) -> Option<Vec<Piece>> {

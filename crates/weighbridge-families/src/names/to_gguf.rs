@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::pieces::Translator;
 use super::ties::is_vision;
 use super::view::{Rows, View};
-use super::{Cut, Dialect, Facts, Named, Piece, Side, keys};
+use super::{Cut, Dialect, Facts, Named, Piece, Side, grouped, keys};
 use crate::catalog::Shape;
 use crate::config;
 use crate::error::{Error, Remedy, Result};
@@ -72,7 +72,7 @@ pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<
         }
         let mut pieces = translator.parts(index, name, shape);
         if let Some(fused) = still_fused(&pieces, shape) {
-            pieces = vec![fused];
+            pieces = fused;
         }
         if pieces.is_empty() {
             pieces.extend(translator.whole(index, name, shape));
@@ -128,18 +128,19 @@ fn reason(name: &str, pieces: &[Piece], family: &Family, facts: &Facts) -> Optio
 }
 
 /// Queries, keys and values that are one weight stay one, unless their rows change.
-fn still_fused(pieces: &[Piece], shape: &[u64]) -> Option<Piece> {
+fn still_fused(pieces: &[Piece], shape: &[u64]) -> Option<Vec<Piece>> {
     let [query, key, value] = pieces else { return None };
     let ends = [".attn_q.", ".attn_k.", ".attn_v."];
-    let is_fused = [query, key, value].iter().zip(ends).all(|(piece, end)| {
-        let is_whole = piece.key.1.is_none() && piece.laid.is_none();
-        piece.key.0.contains(end) && piece.view.is_plain() && is_whole
-    });
-    is_fused.then(|| Piece {
-        key: (query.key.0.replace(ends[0], ".attn_qkv."), None),
-        view: View::whole(shape),
-        ..query.clone()
-    })
+    let mut parts = [query, key, value].into_iter().zip(ends);
+    let is_whole = |piece: &Piece| piece.key.1.is_none() && piece.laid.is_none();
+    if !parts.all(|(piece, end)| piece.key.0.contains(end) && is_whole(piece)) {
+        return None;
+    }
+    let fused = query.key.0.replace(ends[0], ".attn_qkv.");
+    if !pieces.iter().all(|piece| piece.view.is_plain()) {
+        return grouped::joined(pieces, &fused);
+    }
+    Some(vec![Piece { key: (fused, None), view: View::whole(shape), ..query.clone() }])
 }
 
 fn unknown_name(family: &Family) -> Error {
@@ -248,6 +249,10 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
     }
     if matches!(laid, Some(Place::Joined(_))) {
         shape[0] = joined_rows(&name, pieces)?;
+        // Vectors in another order are columns.
+        if whole.len() == 1 && shape[1..] == [1] {
+            shape.truncate(1);
+        }
     }
     let pieces = pieces.values().map(|piece| (piece.weight, piece.view.clone())).collect();
     Ok(Tensor { name, shape, pieces, turns: 1 })

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use super::grouped::Groups;
 use super::parsed::{Parsed, numbered, parsed};
 use super::to_gguf::{Tensor, Translation};
 use super::view::{Matrix, Rows, View};
@@ -95,6 +96,7 @@ impl Back<'_> {
             }
             (How::KeyValue, _) if found.module.ends_with(".attn_kv_b") => whole,
             (How::KeyValue, _) => return self.key_value(index, row, &found),
+            (How::Grouped, _) => return self.grouped(index, row, &found),
             (How::Across | How::InTurn, _) if row.1.len() <= 2 => {
                 return self.across(index, row, &found);
             }
@@ -134,7 +136,7 @@ impl Back<'_> {
         let whole = name_of(found);
         let is_named = rows.clone().any(|row| row.1.contains(&&*found.module));
         if found.module.ends_with(".attn_qkv") && !is_named {
-            return rows.into_iter().find(|row| row.2 == How::Qkv);
+            return rows.into_iter().find(|row| matches!(row.2, How::Qkv | How::Grouped));
         }
         if found.module.ends_with(".attn_kv_b") {
             return rows.into_iter().find(|row| row.2 == How::KeyValue);
@@ -240,6 +242,39 @@ impl Back<'_> {
             pieces: pieces.collect(),
             turns: 1,
         }])
+    }
+
+    /// Queries, keys and values in one weight, group by group, of one tensor or of three.
+    fn grouped(&self, index: usize, row: &Row, found: &Parsed) -> Result<Vec<Tensor>> {
+        let Named { name, shape } = self.side.weights[index];
+        let is_one = found.module.ends_with(".attn_qkv");
+        if !is_one && !row.1.first().is_some_and(|first| *first == found.module) {
+            return Ok(Vec::new());
+        }
+        let of = |which: &&str| {
+            let other = numbered(which, &found.numbers) + found.ending;
+            let at = self.side.weights.iter().position(|weight| weight.name == other);
+            at.ok_or_else(|| Error::malformed(format!("{other} is missing")).in_tensor(name))
+        };
+        let tensors = match is_one {
+            true => vec![index; 3],
+            false => row.1.iter().map(of).collect::<Result<Vec<usize>>>()?,
+        };
+        let mut whole = shape.to_vec();
+        let rows = |at: &usize| self.side.weights[*at].shape.first().copied().unwrap_or(0);
+        if let (Some(all), false) = (whole.first_mut(), is_one) {
+            *all = tensors.iter().map(rows).fold(0, u64::saturating_add);
+        }
+        let heads = self.facts.heads.zip(self.facts.kv_heads.or(self.facts.heads));
+        let groups = heads.and_then(|(heads, keys)| Groups::of(heads, keys, &whole));
+        let pieces = groups.and_then(|groups| groups.together(is_one, self.family.pairs));
+        let Some(pieces) = pieces else {
+            let message = format!("shape {shape:?} does not have its groups of heads");
+            return Err(Error::malformed(message).in_tensor(name).remedy(Remedy::KeepNames));
+        };
+        let pieces = pieces.into_iter().map(|(at, view)| (tensors[at], view)).collect();
+        let name = self.weight_name(row, found, None);
+        Ok(vec![Tensor { name, shape: whole.into_iter().collect(), pieces, turns: 1 }])
     }
 
     /// Hugging Face's name of a weight.

@@ -32,6 +32,9 @@ pub(crate) enum How {
     Key,
     /// Query, key and value rows one after the other.
     Qkv,
+    /// The same group by group: the query rows of a group, then those of its key head and value head. A
+    /// tensor of a GGUF file that is in such a weight together with others lies group by group, too.
+    Grouped,
     /// One row a token.
     Embedding,
     /// The embedding under one of several names. The first one that is stored counts.

@@ -139,7 +139,7 @@ fn fill(values: &mut Map<String, Json>, class: Option<&Defaults>) -> Map<String,
     let Some(class) = class else { return rope::as_stated(values) };
     let sizes = class.names.iter().zip(class.sizes).filter(|(_, size)| *size > 0);
     let sizes = sizes.map(|(key, size)| (*key, Json::from(size)));
-    let more = class.more.iter().chain([&class.epsilon]);
+    let more = class.more.iter().chain([&class.epsilon]).filter(|(key, _)| !key.is_empty());
     for (key, value) in sizes.chain(more.map(|&(key, value)| (key, Json::from(value)))) {
         values.entry(key).or_insert(value);
     }

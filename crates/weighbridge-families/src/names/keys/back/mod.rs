@@ -256,7 +256,7 @@ fn refuse_gaps(config: &Config, class: &Defaults) -> Result<()> {
     let more = class.more.iter().map(|(key, _)| *key);
     let sizes = class.names.into_iter().zip(class.sizes).filter(|(_, size)| *size > 0);
     let mut needed = sizes.map(|(key, _)| key).chain([class.epsilon.0]).chain(more);
-    needed.find(|key| !config.contains_key(*key)).map_or(Ok(()), |key| {
+    needed.find(|key| !key.is_empty() && !config.contains_key(*key)).map_or(Ok(()), |key| {
         let message = format!("the metadata does not state {key}, which the config needs");
         Err(Error::malformed(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames))
     })
