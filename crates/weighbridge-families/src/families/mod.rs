@@ -121,6 +121,11 @@ families! {
     ernie4_5_moe::ERNIE4_5_MOE,
 
     // Decoders until 2023.
+    phi2::PHI2,
+    olmo::OLMO,
+    gptneox::GPTNEOX,
+    falcon::FALCON,
+    bloom::BLOOM,
 
     // Decoders since then.
     seed_oss::SEED_OSS,

@@ -1,0 +1,33 @@
+"""GPT-NeoX and Pythia."""
+
+from family_blocks import ABSENT, Family, Repository, config
+from family_tokenizers import plain_bpe
+from gguf_vocabularies import byte_level
+
+neox = plain_bpe([byte_level(use_regex=True)], "GPTNeoXTokenizer", "<|endoftext|>", "<|endoftext|>", "<|padding|>", normalizer=dict(type="NFC"))
+
+
+def rotating(converter):
+    """The converter asks for `rotary_pct`, which transformers has under another name by now."""
+    method = converter.set_gguf_parameters
+
+    def set_gguf_parameters(self):
+        self.hparams.setdefault("rotary_pct", self.rope_parameters["partial_rotary_factor"])
+        method(self)
+
+    converter.set_gguf_parameters = set_gguf_parameters
+
+
+FAMILY = Family(
+    "GPTNeoX",
+    to_gguf={
+        "gpt_neox": Repository(dict(num_hidden_layers=2, num_key_value_heads=ABSENT), neox, "olmo", types=["f32", "bf16"], mend=rotating),
+        "gpt_neox-serial": Repository(
+            dict(
+                num_key_value_heads=ABSENT, use_parallel_residual=False, layer_norm_eps=1e-4,
+                rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=1.0),
+            ),
+            neox, "olmo", dtype="float16", types=["f16"], mend=rotating,
+        ),
+    },
+)  # fmt: skip
