@@ -248,7 +248,7 @@ impl Back<'_> {
     fn grouped(&self, index: usize, row: &Row, found: &Parsed) -> Result<Vec<Tensor>> {
         let Named { name, shape } = self.side.weights[index];
         let is_one = found.module.ends_with(".attn_qkv");
-        if !is_one && !row.1.first().is_some_and(|first| *first == found.module) {
+        if !is_one && row.1.first().is_none_or(|first| *first != found.module) {
             return Ok(Vec::new());
         }
         let of = |which: &&str| {
