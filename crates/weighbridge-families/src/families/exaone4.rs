@@ -32,7 +32,7 @@ pub(super) const EXAONE4: Family = Family {
 };
 
 const NEXT: &str = "num_nextn_predict_layers";
-const PATTERN: &str = "attention.sliding_window_pattern";
+pub(super) const PATTERN: &str = "attention.sliding_window_pattern";
 
 const RULES: &[Rule] = &[
     SILU,
@@ -59,7 +59,7 @@ const KEYS: &[KeyRow] = &[
 
 /// Which layers have a window: those that the config lists, or that the letters of a pattern say
 /// (`LLLG`), or all but every so many.
-fn windows(settings: &Settings) -> Option<Json> {
+pub(super) fn windows(settings: &Settings) -> Option<Json> {
     settings.find(&["sliding_window"])?;
     if let Some(kinds) = listed_layers(settings).filter(|kinds| kinds.len() as u64 <= MOST_LAYERS) {
         return Some(kinds.iter().map(|kind| kind == "sliding_attention").collect());

@@ -119,6 +119,9 @@ families! {
     ernie4_5::ERNIE4_5,
     ernie4_5_paddle::ERNIE4_5_PADDLE,
     ernie4_5_moe::ERNIE4_5_MOE,
+    hy_v3::HY_V3,
+    phimoe::PHIMOE,
+    exaone_moe::EXAONE_MOE,
 
     // Decoders until 2023.
     phi2::PHI2,

@@ -30,7 +30,7 @@ pub(super) const PHI3: Family = Family {
 
 const RULES: &[Rule] = &[SILU, NO_WINDOW, HEADS_SHARE_FUSED];
 
-const KEYS: &[KeyRow] = &[
+pub(super) const KEYS: &[KeyRow] = &[
     ("context_length", Count, Needed(&["n_positions", "max_position_embeddings"])),
     ("rope.scaling.original_context_length", Count, Rope(ORIGINAL)),
     ("embedding_length", Count, Needed(&["hidden_size", "n_embd"])),

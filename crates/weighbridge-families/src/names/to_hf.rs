@@ -18,7 +18,7 @@ use crate::families::{FAMILIES, Family, How, Row, computed};
 /// Modules whose names are those of their numbers: nothing stands behind them.
 #[rustfmt::skip]
 const BARE: &[&str] = &[
-    ".sinks", ".e_score_correction_bias", ".experts.gate_up_proj", ".experts.gate_up_proj_bias",
+    ".sinks", ".e_score_correction_bias", ".expert_bias", ".experts.gate_up_proj", ".experts.gate_up_proj_bias",
     ".experts.down_proj", ".experts.down_proj_bias",
 ];
 

@@ -145,7 +145,7 @@ pub(crate) fn pattern(module: &str) -> (String, Vec<u64>) {
 
 /// Whether GGUF's name in a row is a whole one: of a vector that is no weight, or has a row of its own.
 pub(crate) fn has_ending(name: &str) -> bool {
-    [".weight", ".bias", ".ssm_a", ".ssm_d"].iter().any(|end| name.ends_with(end))
+    [".weight", ".bias", ".ssm_a", ".ssm_d", ".exp_probs_b"].iter().any(|end| name.ends_with(end))
 }
 
 /// A module, what is in it, and how.

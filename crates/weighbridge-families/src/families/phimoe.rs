@@ -1,0 +1,60 @@
+//! Phi-3.5 with experts.
+
+use super::family::*;
+use super::phi3::{self, PHI3};
+
+pub(super) const PHIMOE: Family = Family {
+    architecture: "phimoe",
+    classes: &["PhiMoEForCausalLM", "PhimoeForCausalLM"],
+    types: &["phimoe"],
+    rows: &[TRUNK, ATTENTION, TWO_NORMS, MIXTRAL_EXPERTS, ROWS],
+    keys: &[phi3::KEYS, KEYS],
+    rules: &[RULES, ROPE],
+    defaults: Some(Defaults {
+        sizes: [32064, 4096, 6400, 32, 32, 131072],
+        key_heads: KeyHeads::Of(8),
+        epsilon: ("rms_norm_eps", 1e-5),
+        theta: 1000000.0,
+        more: &[("num_experts_per_tok", 2.0), ("num_local_experts", 16.0)],
+        ..DEFAULTS
+    }),
+    back: None,
+    mlx: false,
+    ..PHI3
+};
+
+const RULES: &[Rule] = &[
+    SILU,
+    NO_WINDOW,
+    HEADS_SHARE,
+    fails(
+        &["attention_bias"],
+        |case, _| case.has(".attn_output.bias") || !case.has(".attn_q.weight"),
+        "attention of this family has biases",
+    ),
+    fails(
+        &["lm_head_bias"],
+        |case, _| case.has("output.bias") || !case.has(".attn_q.weight"),
+        "the output head of this family has a bias",
+    ),
+    NEEDS_HEAD,
+    differs(
+        &["rope_scaling.short_mscale", "rope_scaling.long_mscale"],
+        |_, scale| scale.is_null(),
+        "computes by how much attention grows with the context",
+    ),
+    free(&["input_jitter_noise"]),
+];
+
+const ROWS: &[Row] = &[
+    ("/lm_head", &["output"], Plain),
+    // As transformers has them in memory.
+    ("layers.#.mlp.router", &["blk.#.ffn_gate_inp"], Plain),
+    ("layers.#.mlp.experts.gate_up_proj", GATE_UP_EXPERTS, Stacked),
+    ("layers.#.mlp.experts.down_proj", &["blk.#.ffn_down_exps"], Experts),
+];
+
+const KEYS: &[KeyRow] = &[
+    ("expert_used_count", Count, Needed(&["num_experts_per_tok", "num_experts_per_token"])),
+    ("expert_count", Count, Needed(&["num_local_experts", "num_experts"])),
+];
