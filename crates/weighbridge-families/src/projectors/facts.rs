@@ -93,6 +93,13 @@ pub(crate) fn needed(of: &Json, key: &str) -> Result<u64> {
     count(of, key).ok_or_else(|| odd(key, of.get(key)))
 }
 
+/// One divided by a setting, without what is behind the point.
+pub(crate) fn whole_inverse(of: &Json, key: &str) -> Result<Json> {
+    let inverse = of.get(key).and_then(Json::as_f64).map(|ratio| (1.0 / ratio).trunc());
+    let inverse = inverse.filter(|inverse| (1.0..=1e6).contains(inverse)).map(Json::from);
+    inverse.ok_or_else(|| odd(key, of.get(key)))
+}
+
 /// A setting that is there, and not null.
 pub(crate) fn given(of: &Json, key: &str) -> Option<Json> {
     of.get(key).filter(|value| !value.is_null()).cloned()

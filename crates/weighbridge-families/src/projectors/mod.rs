@@ -51,6 +51,12 @@ projectors! {
     // Qwen, Gemma, Llava and their relatives.
     gemma4::GEMMA4,
     gemma4_unified::GEMMA4_UNIFIED,
+    idefics3::IDEFICS3,
+    internvl::INTERNVL,
+    lighton_ocr::LIGHTON_OCR,
+    llama4::LLAMA4,
+    llava::LLAVA,
+    mistral3::MISTRAL3,
     qwen3_vl::QWEN3_VL,
     qwen3_5::QWEN3_5,
 

@@ -2,15 +2,17 @@
 
 mod keys;
 mod moonvit;
+mod pixtral;
 mod qwen;
 mod shapes;
 mod siglip;
 
-pub(crate) use super::facts::{count, given, needed, odd, rename, set, set_default};
+pub(crate) use super::facts::{count, given, needed, odd, rename, set, set_default, whole_inverse};
 pub(crate) use super::keys::first;
 pub(crate) use super::rows::colours;
 pub(crate) use keys::*;
 pub(crate) use moonvit::*;
+pub(crate) use pixtral::*;
 pub(crate) use qwen::*;
 pub(crate) use shapes::*;
 pub(crate) use siglip::*;
