@@ -1,7 +1,12 @@
 """Weights of encoders that the entries in `projectors` lay out by hand."""
 
+import os
+
+import numpy as np
+import torch
 from family_tokenizers import meta
 from projector_blocks import Golden, laid_out, linear, llama_text, norm
+from safetensors.torch import load_file, save_file
 
 # The width of an encoder, of its feed-forward layers, and of the language model.
 WIDTH, INNER, TEXT_WIDTH = 16, 24, 16
@@ -38,6 +43,32 @@ def layered(prefix, layers, linears=None, norms=None, **options):
 
 def convolution(name, shape, bias=True):
     return {f"{name}.weight": list(shape), **({f"{name}.bias": [shape[0]]} if bias else {})}
+
+
+def batch_norm(name, width, count=True):
+    found = {**norm(name, width), f"{name}.running_mean": [width], f"{name}.running_var": [width]}
+    return {**found, f"{name}.num_batches_tracked": []} if count else found
+
+
+def variances(tensor):
+    """Numbers above zero. The library behind torch's roots is off by a bit for some, and not on every machine."""
+    tensor = tensor.abs()
+    root = lambda: torch.sqrt(tensor.float() + 1e-5).numpy()  # noqa: E731
+    while (odd := torch.from_numpy(root() != np.sqrt((tensor.float() + 1e-5).numpy()))).any():
+        tensor[odd] += 1 / 64
+    return tensor
+
+
+def counted(folder):
+    """A step: variances are above zero, and numbers of batches are whole ones."""
+    path = os.path.join(folder, "model.safetensors")
+    tensors = load_file(path)
+    for name, tensor in tensors.items():
+        if name.endswith("running_var"):
+            tensors[name] = variances(tensor)
+        if name.endswith("num_batches_tracked"):
+            tensors[name] = torch.tensor(7)
+    save_file(tensors, path, metadata={"format": "pt"})
 
 
 def siglip(prefix, layers=2, positions=16, patch=2, hidden=WIDTH, inner=INNER, post=True, flat=False, out="out_proj"):

@@ -23,6 +23,7 @@ use serde_json::Value as Json;
 mod assumed;
 mod blocks;
 mod facts;
+mod folded;
 mod keys;
 mod listed;
 mod projector;
@@ -61,12 +62,23 @@ projectors! {
     qwen3_5::QWEN3_5,
 
     // Others.
+    audio_flamingo3::AUDIO_FLAMINGO3,
     cogvlm::COGVLM,
     dots_ocr::DOTS_OCR,
     glm5v::GLM5V,
+    glm_asr::GLM_ASR,
+    hunyuan_vl::HUNYUAN_VL,
     janus::JANUS,
     kimi_k25::KIMI_K25,
     kimi_vl::KIMI_VL,
+    lfm2_audio::LFM2_AUDIO,
+    lfm2_vl::LFM2_VL,
+    meralion2::MERALION2,
+    paddle_ocr::PADDLE_OCR,
+    phi4_v::PHI4_V,
+    sarashina2_vision::SARASHINA2_VISION,
+    ultravox::ULTRAVOX,
+    voxtral::VOXTRAL,
 }
 
 /// The projector of a model: by the class of its vision encoder, or by its own.

@@ -30,6 +30,8 @@ pub struct Projector {
     pub(crate) starts: &'static [(&'static str, &'static str)],
     /// How names of weights begin that the converter leaves out, with `#` for numbers, and what they are.
     pub(crate) left_out: &'static [(&'static str, &'static str)],
+    /// Why a weight, by the name that rows have for it, is left out where that follows from the config.
+    pub(crate) leaves_out: fn(&Facts<'_>, &str) -> Option<&'static str>,
     /// Changes a name before rows are asked: where numbers follow from the config.
     pub(crate) rename: fn(&Facts<'_>, &str) -> Result<Option<String>>,
     /// Its modules.
@@ -59,6 +61,7 @@ pub(crate) const PROJECTOR: Projector = Projector {
     settle: |_| Ok(()),
     starts: &[],
     left_out: &[],
+    leaves_out: |_, _| None,
     rename: |_, _| Ok(None),
     rows: &[],
     ends: &["weight", "bias"],
@@ -87,6 +90,8 @@ pub(crate) enum Layers {
     Alike,
     /// There are as many as the entries say.
     Counted,
+    /// There are as many as the entries say or more, with the same tensors each.
+    AtLeast,
     /// Nothing.
     Any,
 }

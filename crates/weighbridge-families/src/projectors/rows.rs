@@ -32,6 +32,8 @@ pub(crate) enum How {
     Pixels,
     /// Its numbers, changed one by one. For small weights: they are read when the file is planned.
     Numbers(fn(f32) -> f32),
+    /// A vector of a norm over a batch. All of them become a weight and a bias.
+    Folded,
     /// Any other way: none for a shape that the config does not make.
     Own(fn(&Facts<'_>, &[u64]) -> Option<Vec<Part>>),
 }
@@ -69,7 +71,7 @@ impl How {
     /// The parts of a weight; none if its shape is not one that it can have.
     pub fn parts(self, facts: &Facts<'_>, shape: &[u64], tensors: usize) -> Option<Vec<Part>> {
         Some(match self {
-            Self::Plain | Self::Numbers(_) => Part::seen(shape),
+            Self::Plain | Self::Numbers(_) | Self::Folded => Part::seen(shape),
             Self::Split => split(shape, tensors)?,
             Self::Pairs => pairs(shape, facts.vision_heads()?)?,
             Self::Slices => slices(shape, tensors)?,

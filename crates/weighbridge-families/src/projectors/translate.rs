@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::facts::Facts;
+use super::folded::Norms;
 use super::projector::{Forced, Layers, Projector};
 use super::rows::{How, Part, Row};
 use crate::catalog::{Shape, Value};
@@ -64,6 +65,7 @@ struct Stack {
 pub fn translate(projector: &Projector, facts: &Facts<'_>, order: &[usize]) -> Result<Translation> {
     let (mut left_out, mut others) = (Vec::new(), 0);
     let (mut found, mut stacks) = (Vec::new(), HashMap::<String, Stack>::new());
+    let mut norms = Norms::default();
     for (at, &index) in order.iter().enumerate() {
         let Named { name, shape } = facts.from.weights[index];
         if let Some(reason) = projector.leaves_out(name) {
@@ -77,7 +79,15 @@ pub fn translate(projector: &Projector, facts: &Facts<'_>, order: &[usize]) -> R
             others += 1;
             continue;
         };
+        if let Some(reason) = (projector.leaves_out)(facts, &own) {
+            left_out.push((index, reason.to_owned()));
+            continue;
+        }
         let row = projector.row(&own).ok_or_else(|| projector.unknown_name(name))?;
+        if let (How::Folded, Some(end)) = (row.row.2, &row.end) {
+            norms.add(row.norm(), end, (index, at));
+            continue;
+        }
         let parts = row.parts(facts, shape).ok_or_else(|| {
             Error::malformed(format!("shape {shape:?} does not match config.json")).in_tensor(name)
         })?;
@@ -94,6 +104,7 @@ pub fn translate(projector: &Projector, facts: &Facts<'_>, order: &[usize]) -> R
         }
     }
     found.extend(stacks.into_iter().map(stacked).collect::<Result<Vec<_>>>()?);
+    found.extend(norms.folded(facts)?);
     found.sort_by_key(|(at, _)| *at);
     let computed = (projector.computed)(facts)?.into_iter().map(|tensor| Tensor {
         name: tensor.name.to_owned(),
@@ -167,6 +178,17 @@ impl Found {
 
     /// The name of one of its tensors.
     fn target(&self, tensor: usize) -> String {
+        let mut name = self.module(tensor);
+        self.end.iter().for_each(|end| name.extend([".", end]));
+        name
+    }
+
+    /// The norm that it is a vector of.
+    fn norm(&self) -> String {
+        self.module(0)
+    }
+
+    fn module(&self, tensor: usize) -> String {
         let (mut name, mut numbers) = (String::new(), self.numbers.iter());
         for letter in self.row.1.get(tensor).copied().unwrap_or_default().chars() {
             match letter {
@@ -174,7 +196,6 @@ impl Found {
                 letter => name.push(letter),
             }
         }
-        self.end.iter().for_each(|end| name.extend([".", end]));
         name
     }
 
@@ -285,13 +306,15 @@ fn check_layers(names: &[&str], start: &str, stated: u64, asked: Layers) -> Resu
              may be missing"
         )));
     }
-    if let Some(last) = layers.keys().next_back().filter(|last| **last >= stated) {
+    if let Some(last) =
+        layers.keys().next_back().filter(|last| asked != Layers::AtLeast && **last >= stated)
+    {
         return Err(Error::malformed(format!(
             "the config states {stated} {encoder} layers, but layer {last} has weights"
         )));
     }
     let mut all = layers.iter();
-    let Some((_, first)) = all.next().filter(|_| asked == Layers::Alike) else { return Ok(()) };
+    let Some((_, first)) = all.next().filter(|_| asked != Layers::Counted) else { return Ok(()) };
     match all.find(|(_, own)| *own != first) {
         Some((layer, own)) => {
             let odd = own.symmetric_difference(first).next().copied().unwrap_or_default();

@@ -46,6 +46,8 @@ pub(crate) const AUDIO: &[KeyRow] = &[
 pub(crate) const EPSILON: &str = "vision.attention.layer_norm_epsilon";
 pub(crate) const AUDIO_EPSILON: &str = "audio.attention.layer_norm_epsilon";
 pub(crate) const SCALE: &str = "vision.projector.scale_factor";
+/// How many frames become one.
+pub(crate) const STACK: &str = "audio.projector.stack_factor";
 pub(crate) const MERGE: &str = "vision.spatial_merge_size";
 pub(crate) const MIN_PIXELS: &str = "vision.image_min_pixels";
 pub(crate) const MAX_PIXELS: &str = "vision.image_max_pixels";

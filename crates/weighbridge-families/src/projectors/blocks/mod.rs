@@ -1,18 +1,22 @@
 //! The words that several classes are described with.
 
+mod conformer;
 mod keys;
 mod moonvit;
 mod pixtral;
 mod qwen;
 mod shapes;
 mod siglip;
+mod whisper;
 
 pub(crate) use super::facts::{count, given, needed, odd, rename, set, set_default, whole_inverse};
 pub(crate) use super::keys::first;
 pub(crate) use super::rows::colours;
+pub(crate) use conformer::*;
 pub(crate) use keys::*;
 pub(crate) use moonvit::*;
 pub(crate) use pixtral::*;
 pub(crate) use qwen::*;
 pub(crate) use shapes::*;
 pub(crate) use siglip::*;
+pub(crate) use whisper::*;
