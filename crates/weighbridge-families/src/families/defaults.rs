@@ -45,6 +45,8 @@ pub(crate) enum Head {
     Of(u64),
     /// Where the config does not say, this; what the heads make of the hidden size if it says null.
     OfOrShare(u64),
+    /// Where the config does not say, what another key says.
+    As(&'static str),
     /// What another key says, whatever the config says.
     AlwaysAs(&'static str),
 }

@@ -1,6 +1,7 @@
 //! What families are described with: the words for names, values and keys that several of them have.
 
 mod back;
+mod delta;
 mod encoders;
 mod experts;
 mod inert;
@@ -17,6 +18,7 @@ mod windows;
 pub(crate) use serde_json::Value as Json;
 
 pub(crate) use back::*;
+pub(crate) use delta::*;
 pub(crate) use encoders::*;
 pub(crate) use experts::*;
 pub(crate) use inert::*;

@@ -149,19 +149,10 @@ fn fill(values: &mut Map<String, Json>, class: Option<&Defaults>) -> Map<String,
     if let Some(context) = class.original_context {
         values.entry("original_max_position_embeddings").or_insert(context.into());
     }
-    if class.learns_positions {
-        return rope::as_stated(values);
-    }
     let size = |key: &str| values.get(key).and_then(whole);
     let heads = size("num_attention_heads");
     let share =
         size("hidden_size").zip(heads).and_then(|(hidden, heads)| hidden.checked_div(heads));
-    if let KeyHeads::Of(key_heads) = class.key_heads {
-        values.entry("num_key_value_heads").or_insert(key_heads.into());
-    }
-    if !matches!(class.key_heads, KeyHeads::Unsaid) {
-        unless_said(values, "num_key_value_heads", heads);
-    }
     match class.head {
         Head::Unsaid => {}
         Head::Share => unless_said(values, "head_dim", share),
@@ -170,10 +161,20 @@ fn fill(values: &mut Map<String, Json>, class: Option<&Defaults>) -> Map<String,
             values.entry("head_dim").or_insert(width.into());
             unless_said(values, "head_dim", share);
         }
+        Head::As(key) => unless_said(values, "head_dim", size(key)),
         Head::AlwaysAs(key) => {
             let width = values.get(key).cloned().unwrap_or_default();
             values.insert("head_dim".into(), width);
         }
+    }
+    if class.learns_positions {
+        return rope::as_stated(values);
+    }
+    if let KeyHeads::Of(key_heads) = class.key_heads {
+        values.entry("num_key_value_heads").or_insert(key_heads.into());
+    }
+    if !matches!(class.key_heads, KeyHeads::Unsaid) {
+        unless_said(values, "num_key_value_heads", heads);
     }
     rope::filled(values, class)
 }
