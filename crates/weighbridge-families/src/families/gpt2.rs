@@ -81,13 +81,13 @@ const KEYS: &[KeyRow] = &[
 
 /// The inner size. The converter takes four times the width, whatever the config says, and such a file
 /// does not load.
-fn inner(settings: &Settings) -> Option<Json> {
+pub(super) fn inner(settings: &Settings) -> Option<Json> {
     let stated = settings.count("n_inner").filter(|inner| *inner > 0);
     stated.or_else(|| settings.count("n_embd")?.checked_mul(4)).map(Json::from)
 }
 
 /// The inner size that a file states, if it is another one.
-fn other_inner(told: &Told<'_>, config: &Config) -> Option<Json> {
+pub(super) fn other_inner(told: &Told<'_>, config: &Config) -> Option<Json> {
     let inner = told.own("feed_forward_length")?.as_u64()?;
     let usual = config.get("n_embd").and_then(Json::as_u64)?.checked_mul(4)?;
     (inner != usual).then(|| inner.into())

@@ -132,6 +132,12 @@ families! {
     gptneox::GPTNEOX,
     falcon::FALCON,
     bloom::BLOOM,
+    mpt::MPT,
+    starcoder::STARCODER,
+    baichuan::BAICHUAN,
+    orion::ORION,
+    codeshell::CODESHELL,
+    refact::REFACT,
 
     // Decoders since then.
     seed_oss::SEED_OSS,

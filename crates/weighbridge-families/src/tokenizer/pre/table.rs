@@ -143,6 +143,7 @@ pub(super) const TABLE: &[Row] = &[
             (&[Family(&["cohere", "cohere2"])], "command-r"),
             (&[Family(&["gpt_refact", "granite", "granitemoe", "gpt_bigcode"])], "refact"),
             (&[Family(&["llama"])], "smollm"),
+            (&[Family(&["codeshell", "kclgpt"])], "codeshell"),
             (&[Family(&["exaone"])], "exaone"),
             (&[Family(&["mistral"])], "minerva-7b"),
             (&[], "starcoder"),

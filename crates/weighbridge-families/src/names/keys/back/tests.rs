@@ -157,7 +157,7 @@ fn nothing_that_a_class_reads_is_left_unsaid() {
             let is_stated = match key.as_str() {
                 "rope_parameters" => config.get("rope_theta").is_some(),
                 // By the size of the tensors, and no file has another one.
-                "n_inner" => name == "gpt2",
+                "n_inner" => ["gpt2", "gpt_bigcode"].contains(&name),
                 // Where the context before scaling is no other one, no file has it.
                 "original_max_position_embeddings" => name == "phi3",
                 // Files that have one say so.
