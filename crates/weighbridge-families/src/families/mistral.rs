@@ -6,7 +6,6 @@ use super::llama::LLAMA;
 pub(super) const MISTRAL: Family = Family {
     classes: &["MistralForCausalLM"],
     types: &["mistral"],
-    also: &["mistral3", "ministral3"],
     rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [32000, 4096, 14336, 32, 32, 131072],

@@ -27,7 +27,7 @@ pub(crate) use family::DropsHead;
 pub use family::Family;
 pub use listed::{Listed, Run, listed, missing_class, missing_classes};
 pub use nearest::nearest;
-pub(crate) use settings::whole;
+pub(crate) use settings::{text_part, whole};
 pub use told::{Ask, Told};
 pub(crate) use told::{as_json, in_any_layer, in_first_layer};
 pub(crate) use unsupported::advised;
@@ -84,6 +84,8 @@ families! {
     nomic_bert::NOMIC_BERT,
 
     // Gemma and its relatives.
+    gemma4::GEMMA4,
+    gemma4_unified::GEMMA4_UNIFIED,
 
     // Encoders, and what has one.
     t5::T5,
@@ -116,6 +118,12 @@ families! {
     // Short convolutions, RWKV and PLaMo.
 
     // Text models of multimodal ones.
+    mistral3::MISTRAL3,
+    mistral4::MISTRAL4,
+    qwen2_vl::QWEN2_VL,
+    qwen3_vl::QWEN3_VL,
+    qwen3_vl_moe::QWEN3_VL_MOE,
+    qwen3_next::QWEN3_NEXT,
 
     // Mixtures of experts.
     olmoe::OLMOE,
@@ -199,17 +207,30 @@ pub(crate) fn first_position(config: &Json) -> u64 {
     }
 }
 
+/// Classes that tell more than that of the language model within them.
+const WHOLE_CLASSES: &[&str] = &[
+    "StepVLForConditionalGeneration",
+    "Sarashina2VisionForCausalLM",
+    "Exaone4_5_ForConditionalGeneration",
+    "Step3p7ForConditionalGeneration",
+    "KimiK3ForConditionalGeneration",
+];
+
 /// The family of a model: by the class of its language part, by its class, or by its type.
 #[must_use]
 pub fn of_config(config: &Json) -> Option<&'static Family> {
     let class = |config: &Json| config["architectures"][0].as_str().map(str::to_owned);
-    let stated = class(&config["text_config"]).or_else(|| class(config));
-    let types = config["model_type"].as_str();
-    FAMILIES.iter().find(|family| match (&stated, types) {
-        (Some(class), _) => family.classes.contains(&class.as_str()),
-        (None, Some(model_type)) => family.types.contains(&model_type),
-        (None, None) => false,
-    })
+    let text = text_part(config);
+    let whole = class(config).filter(|class| WHOLE_CLASSES.contains(&class.as_str()));
+    let stated = whole.or_else(|| text.and_then(class)).or_else(|| class(config));
+    let is_of = |family: &Family, config: &Json| {
+        config["model_type"].as_str().is_some_and(|own| family.types.contains(&own))
+    };
+    let Some(class) = stated else { return FAMILIES.iter().find(|family| is_of(family, config)) };
+    let mut known = FAMILIES.iter().filter(|family| family.classes.contains(&class.as_str()));
+    // One class around several language models: their own type tells which.
+    let inner = text.and_then(|text| known.clone().find(|family| is_of(family, text)));
+    inner.or_else(|| known.next())
 }
 
 /// A config with everything that transformers fills in.

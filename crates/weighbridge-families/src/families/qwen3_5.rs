@@ -21,9 +21,9 @@ pub(super) const QWEN3_5: Family = Family {
     norm_add: 1.0,
     predicts: true,
     counts_next: Some("mtp_num_hidden_layers"),
-    keys: &[BASE, EXPERT_LENGTHS, KEYS],
+    keys: &[BASE, EXPERT_LENGTHS, LINEAR_KEYS, KEYS],
     has_sections: true,
-    rules: &[RULES, ROPE],
+    rules: &[LINEAR_RULES, RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [248320, 4096, 12288, 32, 16, 32768],
         key_heads: KeyHeads::Of(4),
@@ -42,7 +42,7 @@ pub(super) const QWEN3_5: Family = Family {
     ..DECODER
 };
 
-const RULES: &[Rule] = &[
+pub(super) const LINEAR_RULES: &[Rule] = &[
     SILU,
     NO_ATTENTION_BIAS,
     differs(
@@ -60,11 +60,6 @@ const RULES: &[Rule] = &[
         |case, _| case.has(".ssm_conv1d.weight") || !case.has(".attn_q.weight"),
         "a model of this family has layers with linear attention",
     ),
-    fails(
-        &["rope_scaling.mrope_section", "rope_parameters"],
-        has_usual_sections,
-        "without sections it takes those of heads with 64 rotated dimensions",
-    ),
     free(&[
         "mlp_only_layers",
         "attn_output_gate",
@@ -73,7 +68,13 @@ const RULES: &[Rule] = &[
     ]),
 ];
 
-const KEYS: &[KeyRow] = &[
+const RULES: &[Rule] = &[fails(
+    &["rope_scaling.mrope_section", "rope_parameters"],
+    has_usual_sections,
+    "without sections it takes those of heads with 64 rotated dimensions",
+)];
+
+pub(super) const LINEAR_KEYS: &[KeyRow] = &[
     ("block_count", Count, Made(layers_and_beside)),
     ("nextn_predict_layers", Count, Made(layers_beside)),
     ("ssm.conv_kernel", Count, Needed(&["linear_conv_kernel_dim"])),
@@ -84,8 +85,9 @@ const KEYS: &[KeyRow] = &[
     ("attention.recurrent_layers", FlagList, Made(recurrent_layers)),
     ("full_attention_interval", Count, Made(full_attention_interval)),
     ("rope.dimension_count", Count, Made(rotated_width)),
-    ("rope.dimension_sections", Counts, Made(usual_sections)),
 ];
+
+const KEYS: &[KeyRow] = &[("rope.dimension_sections", Counts, Made(usual_sections))];
 
 /// All layers, with those that stand beside the model.
 fn layers_and_beside(settings: &Settings) -> Option<Json> {

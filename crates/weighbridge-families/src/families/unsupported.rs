@@ -10,7 +10,7 @@ use crate::text::escaped;
 #[must_use]
 pub fn unsupported_family(config: &Json) -> Error {
     let text = |config: &Json| config["architectures"][0].as_str().map(str::to_owned);
-    let class = text(config).or_else(|| text(&config["text_config"]));
+    let class = text(config).or_else(|| super::text_part(config).and_then(text));
     let Some(name) = config["model_type"].as_str() else {
         let message = match &class {
             Some(class) => format!("model class `{}` is not supported", escaped(class)),

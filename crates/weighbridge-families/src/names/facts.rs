@@ -10,7 +10,7 @@ use crate::catalog::Value;
 use crate::config;
 use crate::error::{Error, Remedy, Result};
 use crate::families::{
-    Family, Settings, advised, called, embeddings, first_position, of_config, settings,
+    Family, Settings, advised, called, embeddings, first_position, of_config, settings, text_part,
 };
 use crate::text::escaped;
 
@@ -222,8 +222,7 @@ fn value<'a>(side: &Side<'a>, key: &str) -> Option<&'a Value> {
 fn documents<'a>(side: &Side<'a>) -> impl Iterator<Item = &'a Json> {
     let named = |name: &'static str| side.configs.iter().filter(move |config| config.name == name);
     let configs = ["config.json", "params.json"].into_iter().flat_map(named).map(|one| &one.json);
-    let parts = |json: &'a Json| ["text_config", "llm_config"].map(|key| json.get(key));
-    configs.clone().flat_map(parts).flatten().chain(configs)
+    configs.clone().filter_map(text_part).chain(configs)
 }
 
 /// What configs call a number, what GGUF files call it behind their architecture, and what APR

@@ -36,7 +36,7 @@ pub use measured::measured;
 pub use next::next_layers;
 use piece::{Cut, Piece};
 use search::Search;
-pub(crate) use ties::is_vision;
+pub(crate) use ties::encoder_of;
 pub use to_gguf::{Tensor, Translation, to_gguf, wants_single};
 pub use to_hf::{is_tied, keeps_single, to_hf};
 pub use view::{Matrix, Rows, View};

@@ -39,6 +39,7 @@ impl<'t> Translator<'t> {
                 kv_heads: own.kv_heads.or(other.kv_heads).or(heads),
                 key_rows: own.key_rows.or(other.key_rows),
                 linear: own.linear.or(other.linear),
+                settings: own.settings.clone().or_else(|| other.settings.clone()),
                 ..own.clone()
             },
             family,
@@ -104,7 +105,9 @@ impl<'t> Translator<'t> {
             (How::KeyValue, _) => self.key_value(weight, &names, shape),
             (How::Qkv, _) => self.qkv(weight, &names, shape),
             (How::Grouped, _) => self.grouped(weight, &names, shape),
-            (How::Own(lay), _) if self.changes => self.own(weight, &names, shape, lay),
+            (How::Own(lay), _) if self.changes || self.facts.dialect == Dialect::Gguf => {
+                self.own(weight, &names, shape, lay)
+            }
             (How::Plain, &[rows, ..]) if names.len() > 1 => {
                 by_rows(weight, &names, &vec![rows / names.len() as u64; names.len()], shape)
             }

@@ -7,7 +7,7 @@ use super::search::Search;
 use super::translate::joined;
 use super::view::View;
 use super::{Cut, Dialect, Piece, Which};
-use crate::families::{FAMILIES, How, VISION, computed, is_factors};
+use crate::families::{ENCODERS, FAMILIES, How, computed, is_factors};
 
 impl Search<'_> {
     /// Pairs a weight that one model leaves out with the weight that has its numbers there.
@@ -131,9 +131,7 @@ impl Search<'_> {
             None if self.is_beyond_the_last_layer(side, name) => {
                 Some("multi-token prediction layer, not converted")
             }
-            None if is_vision(name) => {
-                Some("part of the vision model, which GGUF stores in a separate file")
-            }
+            None => encoder_of(name),
             known => known,
         }
     }
@@ -145,10 +143,10 @@ impl Search<'_> {
     }
 }
 
-/// Whether a weight belongs to the vision model, by its name.
-pub(crate) fn is_vision(name: &str) -> bool {
+/// Which encoder a weight belongs to, by its name, in words.
+pub(crate) fn encoder_of(name: &str) -> Option<&'static str> {
     let at_a_dot = |start: &&'static str| {
         name.match_indices(*start).any(|(at, _)| at == 0 || name.as_bytes()[at - 1] == b'.')
     };
-    VISION.iter().any(at_a_dot)
+    ENCODERS.iter().find(|(starts, _)| starts.iter().any(at_a_dot)).map(|(_, what)| *what)
 }

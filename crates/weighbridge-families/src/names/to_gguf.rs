@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::pieces::Translator;
-use super::ties::is_vision;
+use super::ties::encoder_of;
 use super::view::{Rows, View};
 use super::{Cut, Dialect, Facts, Named, Piece, Side, grouped, keys};
 use crate::catalog::Shape;
@@ -116,9 +116,7 @@ fn reason(name: &str, pieces: &[Piece], family: &Family, facts: &Facts) -> Optio
         DropsHead::Always => true,
     };
     match family.leaves_out(name, &facts.prefix).or_else(|| computed(name)) {
-        None if is_vision(name) => {
-            Some("part of the vision model, which GGUF stores in a separate file")
-        }
+        None if encoder_of(name).is_some() => encoder_of(name),
         None if family.drops_next && facts.is_beyond_the_last_layer(name) => {
             Some("multi-token prediction layer, not used by llama.cpp")
         }

@@ -9,7 +9,7 @@ use super::rows::{How, Part, Row};
 use crate::catalog::{Shape, Value};
 use crate::error::{Error, Result};
 use crate::families::{computed, pattern};
-use crate::names::{Named, is_vision};
+use crate::names::{Named, encoder_of};
 use crate::view::View;
 
 /// What becomes of the weights of a model.
@@ -122,7 +122,7 @@ const ENCODERS: &[&str] =
     &["audio_tower.", "audio_encoder.", "sound_encoder.", "speech_encoder.", "embed_audio."];
 
 fn is_encoder(name: &str) -> bool {
-    is_vision(name) || ENCODERS.iter().any(|part| name.contains(part))
+    encoder_of(name).is_some() || ENCODERS.iter().any(|part| name.contains(part))
 }
 
 fn stack(

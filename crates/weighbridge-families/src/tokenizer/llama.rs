@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::vocabulary::{Token, beyond, named};
 use super::{
-    Beyond, Entries, Files, KINDS, Special, TOKENIZER, TokenType, Vocabulary, sound, wrong,
+    Beyond, Entries, Files, KINDS, Special, TOKENIZER, TokenType, Vocabulary, sound, special, wrong,
 };
 use crate::catalog::Value;
 use crate::error::Result;
@@ -22,6 +22,38 @@ pub(super) fn is_for(tokenizer: &Json) -> bool {
 
 /// Writes the model's tokens and the added ones after them. Nothing is filled up.
 pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    let tokens = tokens(files)?;
+    let count = tokens.len();
+    entries.text("tokenizer.ggml.model", "llama");
+    entries.text("tokenizer.ggml.pre", "default");
+    TokenType::write(entries, tokens, Some(vec![SCORE; count]));
+    Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
+}
+
+/// Tokens of Gemma 4 that programs want to see in what the model writes.
+#[rustfmt::skip]
+const VISIBLE: &[&str] = &[
+    "<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|tool_response>",
+    "<tool_response|>", "<|\"|>",
+];
+
+/// Writes the same as Gemma 4 has it: with merges, and without a pre-tokenizer.
+pub(super) fn write_gemma4(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    let mut tokens = tokens(files)?;
+    for (text, kind) in &mut tokens {
+        if VISIBLE.contains(&text.as_str()) {
+            *kind = TokenType::UserDefined;
+        }
+    }
+    let count = tokens.len();
+    entries.text("tokenizer.ggml.model", "gemma4");
+    TokenType::write(entries, tokens, Some(vec![SCORE; count]));
+    entries.texts("tokenizer.ggml.merges", special::merges(files.need_tokenizer()?)?);
+    Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
+}
+
+/// The model's tokens and the added ones after them.
+fn tokens(files: &Files<'_>) -> Result<Vec<(String, TokenType)>> {
     sound::check_byte_pairs(files.need_tokenizer()?)?;
     let vocabulary = Vocabulary::read(files)?;
     sound::check_merges(vocabulary.tokenizer, &vocabulary.base)?;
@@ -42,11 +74,7 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
         let is_special = named.contains(token.text());
         tokens.push((token.text().to_owned(), kind_of(token, id >= base, is_special)));
     }
-    entries.text("tokenizer.ggml.model", "llama");
-    entries.text("tokenizer.ggml.pre", "default");
-    let scores = vec![SCORE; tokens.len()];
-    TokenType::write(entries, tokens, Some(scores));
-    Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
+    Ok(tokens)
 }
 
 fn kind_of(token: Token<'_>, is_added: bool, is_special: bool) -> TokenType {

@@ -98,6 +98,8 @@ pub enum TokenizerKind {
     PiecesOrMarked,
     /// Such byte pairs, with a token before every text.
     MarkedAndBegun,
+    /// Byte pairs with a fallback to bytes and their merges, as Gemma 4 has them.
+    Gemma4,
 }
 
 impl TokenizerKind {
@@ -112,7 +114,9 @@ impl TokenizerKind {
             | Self::PiecesOrMarked
             | Self::Phi3 => "SentencePiece or byte pairs",
             Self::Pieces(_) | Self::PiecesWith(_) | Self::PiecesAsStated => "SentencePiece",
-            Self::BytePairs(_) | Self::EncoderPairs | Self::MarkedAndBegun => "byte pairs",
+            Self::BytePairs(_) | Self::EncoderPairs | Self::MarkedAndBegun | Self::Gemma4 => {
+                "byte pairs"
+            }
             Self::WordPieces => "WordPiece",
             Self::Unigram | Self::UnigramPieces => "Unigram",
             Self::WordPiecesOrUnigram => "WordPiece or Unigram",
@@ -180,6 +184,11 @@ pub fn entries(
         }
         TokenizerKind::MarkedAndBegun => {
             byte_pairs::write_marked(files, entries, pre)?.write(entries)?;
+            entries.flag("tokenizer.ggml.add_bos_token", true);
+        }
+        TokenizerKind::Gemma4 => {
+            llama::write_gemma4(files, entries)?;
+            entries.flag(SPACE_PREFIX, false);
             entries.flag("tokenizer.ggml.add_bos_token", true);
         }
         TokenizerKind::EncoderPairs => {

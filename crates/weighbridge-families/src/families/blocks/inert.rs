@@ -41,5 +41,9 @@ pub(crate) const INERT: &[&str] = &[
     "boi_token_id", "eoi_token_id", "image_token_id", "image_token_index", "mm_tokens_per_image",
     "multimodal_projector_bias", "projector_hidden_act", "spatial_merge_size", "text_config",
     "language_model_only", "video_token_id", "vision_config", "vision_end_token_id", "vision_feature_layer",
-    "vision_feature_select_strategy", "vision_start_token_id", "vision_token_id",
+    "vision_feature_select_strategy", "vision_start_token_id", "vision_token_id", "thinker_config",
+    "talker_config", "token2wav_config", "code2wav_config", "enable_audio_output", "enable_talker",
+    "llm_config", "lm_config", "language_config", "audio_start_token_id", "audio_end_token_id",
+    "tts_bos_token_id", "tts_eos_token_id", "tts_pad_token_id", "im_start_token_id", "im_end_token_id",
+    "user_token_id", "assistant_token_id", "system_token_id",
 ];

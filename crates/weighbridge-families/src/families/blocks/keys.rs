@@ -9,6 +9,9 @@ use super::rope::{scaling, scaling_factor, sections, yarn_factor};
 use crate::error::Error;
 use crate::families::settings::Settings;
 
+/// By what name settings have what is said of generation, in a file of its own.
+pub(crate) const GENERATION: &str = " generation";
+
 /// The end of a key (or all of a key of no architecture), its type, and where its value is.
 pub(crate) type KeyRow = (&'static str, Type, Get);
 

@@ -24,8 +24,11 @@ pub(crate) fn scaling_factor(settings: &Settings) -> Option<Json> {
 /// converter writes `yarn_attn_factor` instead, which llama.cpp reads for two architectures only.
 pub(crate) fn yarn_factor(settings: &Settings) -> Option<Json> {
     scaling(settings).filter(|kind| kind == "yarn")?;
-    // Latent attention has a multiplier of its own, and this one is for layers with a window too.
-    if settings.find(&["qk_rope_head_dim"]).is_some() || settings.local_theta().is_some() {
+    // Latent attention has a multiplier of its own, as what grows with the context. This one is for
+    // layers with a window too.
+    let has_multiplier = settings.find(&["qk_rope_head_dim"]).is_some()
+        || settings.rope(&["llama_4_scaling_beta"]).is_some();
+    if has_multiplier || settings.local_theta().is_some() {
         return None;
     }
     let number = |key: &str| settings.rope(&[key]).and_then(Json::as_f64).filter(|n| *n != 0.0);

@@ -145,7 +145,8 @@ pub(crate) fn pattern(module: &str) -> (String, Vec<u64>) {
 
 /// Whether GGUF's name in a row is a whole one: of a vector that is no weight, or has a row of its own.
 pub(crate) fn has_ending(name: &str) -> bool {
-    [".weight", ".bias", ".ssm_a", ".ssm_d", ".exp_probs_b"].iter().any(|end| name.ends_with(end))
+    const ENDINGS: [&str; 6] = [".weight", ".bias", ".scale", ".ssm_a", ".ssm_d", ".exp_probs_b"];
+    ENDINGS.iter().any(|end| name.ends_with(end))
 }
 
 /// A module, what is in it, and how.
@@ -330,10 +331,18 @@ pub(crate) fn is_factors(name: &str) -> bool {
     FACTORS.contains(&name)
 }
 
-/// How names of the vision model begin, at any dot: GGUF keeps it in a separate file.
+/// How names of encoders begin, at any dot, and what they belong to: GGUF keeps these in a separate file.
+pub(crate) const ENCODERS: &[(&[&str], &str)] = &[
+    (VISION, "part of the vision model, which GGUF stores in a separate file"),
+    (AUDIO, "part of the audio encoder, which GGUF stores in a separate file"),
+];
+
+const AUDIO: &[&str] = &["audio_tower.", "audio_encoder.", "embed_audio.", "audio_projector."];
+
 #[rustfmt::skip]
-pub(crate) const VISION: &[&str] = &[
+const VISION: &[&str] = &[
     "vision_tower.", "vision_model.", "vision_encoder.", "vision_language_adapter.", "visual.",
     "multi_modal_projector.", "multimodal_projector.", "mm_projector.", "patch_merger.",
-    "pre_mm_projector_norm.", "merger.",
+    "pre_mm_projector_norm.", "merger.", "embed_vision.",
+    "vision_embedder.",
 ];

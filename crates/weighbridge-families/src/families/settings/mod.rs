@@ -9,6 +9,22 @@ use super::defaults::{Defaults, Head, KeyHeads};
 
 mod rope;
 
+/// Where configs of several models have that of the language model. The last of these that the
+/// converter looks at comes first.
+const PARTS: &[&str] = &[
+    "/lfm",
+    "/language_config",
+    "/thinker_config/text_config",
+    "/lm_config",
+    "/llm_config",
+    "/text_config",
+];
+
+/// The config of the language model within that of several.
+pub(crate) fn text_part(config: &Json) -> Option<&Json> {
+    PARTS.iter().find_map(|pointer| config.pointer(pointer)).filter(|part| part.is_object())
+}
+
 /// The values of a model's config.
 pub(crate) struct Settings {
     values: Map<String, Json>,
@@ -25,7 +41,7 @@ impl Settings {
             values.get("model_type").and_then(Json::as_str).and_then(&class)
         };
         let mut values = config.as_object().cloned().unwrap_or_default();
-        let rope = match values.get("text_config").and_then(Json::as_object).cloned() {
+        let rope = match text_part(config).and_then(Json::as_object).cloned() {
             Some(mut text) => {
                 let whole = values.get("model_type").and_then(Json::as_str).unwrap_or_default();
                 let class = of(&text).or_else(|| class(&format!("{whole}_text")));
@@ -34,7 +50,9 @@ impl Settings {
                 rope
             }
             None => {
-                let class = of(&values);
+                // Older configs of several models have that of the language model beside the rest.
+                let whole = values.get("model_type").and_then(Json::as_str).unwrap_or_default();
+                let class = of(&values).or_else(|| class(&format!("{whole}_text")));
                 fill(&mut values, class)
             }
         };

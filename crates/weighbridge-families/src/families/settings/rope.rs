@@ -26,7 +26,7 @@ pub(super) fn filled(values: &Values, class: &Defaults) -> Values {
     let stated = object(values, "rope_parameters");
     let theta = values.get("rope_theta").cloned().unwrap_or_else(|| class.theta.into());
     if let Some(local) = class.local_theta {
-        return by_layer(values, theta, local);
+        return by_layer(values, class, theta, local);
     }
     let mut rope = scaling(values).or(stated).cloned().unwrap_or_else(|| by_default(class));
     rope.entry("rope_theta").or_insert(theta);
@@ -58,12 +58,15 @@ fn by_default(class: &Defaults) -> Values {
 }
 
 /// Parameters of layers that see everything and of those with a sliding window.
-fn by_layer(values: &Values, theta: Json, local: f64) -> Values {
-    let mut rope = object(values, "rope_parameters").cloned().unwrap_or_default();
+fn by_layer(values: &Values, class: &Defaults, theta: Json, local: f64) -> Values {
+    let stated = object(values, "rope_parameters");
+    let mut rope = stated.cloned().unwrap_or_default();
     let local = values.get("rope_local_base_freq").cloned().unwrap_or_else(|| local.into());
     for (layers, theta) in [("full_attention", theta), ("sliding_attention", local)] {
         // Nothing said is a type too: `type` in what is added later does not change it.
         let unsaid = || Values::from_iter([("rope_type".to_owned(), "default".into())]);
+        let is_scaled = stated.is_none() && layers == "full_attention" && class.scaling.is_some();
+        let unsaid = || if is_scaled { by_default(class) } else { unsaid() };
         let mut own = object(&rope, layers).cloned().unwrap_or_else(unsaid);
         if let Some(scaling) = scaling(values).filter(|_| layers == "full_attention") {
             own.extend(scaling.clone());

@@ -23,7 +23,8 @@ mod title;
 pub(super) use crate::families::first_position;
 pub use crate::families::{About, NextCount, Parameters};
 use crate::families::{
-    Family, POOLING_STEP, Settings, account, check_scaling, not_yet, of_config, settings,
+    Family, GENERATION, POOLING_STEP, Settings, account, check_scaling, not_yet, of_config,
+    settings, text_part,
 };
 use crate::tokenizer::Entries;
 use crate::warning::Warning;
@@ -38,6 +39,9 @@ pub fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     let mut settings = crate::families::settings(about.config);
     if let Some(pooling) = about.pooling {
         settings.state(POOLING_STEP, pooling.clone());
+    }
+    if let Some(generation) = about.generation {
+        settings.state(GENERATION, generation.clone());
     }
     for (key, numbers) in about.measured {
         settings.state(key, numbers.clone());
@@ -113,7 +117,7 @@ pub fn architecture(config: &Json) -> Option<&'static str> {
 #[must_use]
 pub fn note_on_next_layers(config: &Json, counted: Option<u64>) -> Option<String> {
     let key = of_config(config)?.counts_next?;
-    let inner = config.get("text_config").filter(|inner| inner.get(key).is_some());
+    let inner = text_part(config).filter(|inner| inner.get(key).is_some());
     let stated = inner.unwrap_or(config)[key].as_u64().unwrap_or(0);
     let counted = counted.filter(|counted| *counted != stated)?;
     let layers = if stated == 1 { "layer" } else { "layers" };

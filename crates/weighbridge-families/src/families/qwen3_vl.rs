@@ -1,0 +1,37 @@
+//! The language model of Qwen 3 VL.
+
+use super::family::*;
+use super::qwen2_vl::SECTIONS;
+use super::qwen3::QWEN3;
+
+pub(super) const QWEN3_VL: Family = Family {
+    architecture: "qwen3vl",
+    classes: &["Qwen3VLForConditionalGeneration"],
+    types: &["qwen3_vl_text", "qwen3_vl"],
+    prefix: "model.language_model.",
+    has_sections: true,
+    keys: &[BASE, &[POOLING], DEEPSTACK],
+    rules: &[RULES, ROPE],
+    defaults: Some(Defaults {
+        sizes: [151936, 4096, 22016, 32, 32, 128000],
+        key_heads: KeyHeads::Of(32),
+        head: Head::OfOrShare(128),
+        theta: 500000.0,
+        ..DEFAULTS
+    }),
+    back: None,
+    mlx: false,
+    ..QWEN3
+};
+
+const RULES: &[Rule] = &[SILU, NO_ATTENTION_BIAS, SECTIONS];
+
+/// Into how many of the first layers the vision model sends features of its own.
+pub(super) const DEEPSTACK: &[KeyRow] = &[("n_deepstack_layers", Count, Made(deepstack_layers))];
+
+fn deepstack_layers(settings: &Settings) -> Option<Json> {
+    let vision = settings.find(&["vision_config"]);
+    let listed = vision.and_then(|vision| vision.get("deepstack_visual_indexes"));
+    // The class has three of them.
+    Some(listed.map_or(3, |layers| layers.as_array().map_or(0, Vec::len)).into())
+}
