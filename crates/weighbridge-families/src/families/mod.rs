@@ -133,6 +133,12 @@ families! {
     hy_v3::HY_V3,
     phimoe::PHIMOE,
     exaone_moe::EXAONE_MOE,
+    mellum::MELLUM,
+    afmoe::AFMOE,
+    cohere2_moe::COHERE2_MOE,
+    llada_moe::LLADA_MOE,
+    grovemoe::GROVEMOE,
+    smallthinker::SMALLTHINKER,
 
     // Decoders until 2023.
     phi2::PHI2,

@@ -43,4 +43,4 @@ pub(crate) use crate::catalog::Value;
 pub(crate) use crate::change::Change;
 pub(crate) use crate::error::{Error, Result};
 pub(crate) use crate::tokenizer::TokenizerKind as Tokenizer;
-pub(crate) use crate::view::{Rows, View};
+pub(crate) use crate::view::{Matrix, Rows, View};

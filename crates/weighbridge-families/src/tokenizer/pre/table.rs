@@ -140,7 +140,7 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &["digits one by one", "bytes in words"],
         &[
-            (&[Family(&["cohere", "cohere2"])], "command-r"),
+            (&[Family(&["cohere", "cohere2", "cohere2_moe"])], "command-r"),
             (&[Family(&["gpt_refact", "granite", "granitemoe", "gpt_bigcode"])], "refact"),
             (&[Family(&["llama"])], "smollm"),
             (&[Family(&["codeshell", "kclgpt"])], "codeshell"),
@@ -170,7 +170,11 @@ pub(super) const TABLE: &[Row] = &[
             r"split '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
             "bytes",
         ],
-        &[(&[Family(&["bailing_moe_v2"])], "bailingmoe2"), (&[], "bailingmoe")],
+        &[
+            (&[Family(&["bailing_moe_v2"])], "bailingmoe2"),
+            (&[Family(&["llada"])], "llada-moe"),
+            (&[], "bailingmoe"),
+        ],
     ),
     row(
         &[
