@@ -27,6 +27,6 @@ pub(super) const QWEN2_5_VL: Projector = Projector {
     ..PROJECTOR
 };
 
-fn windows(facts: &Facts<'_>) -> Result<Option<Json>> {
+pub(super) fn windows(facts: &Facts<'_>) -> Result<Option<Json>> {
     regular_windows(facts).map(|period| Some(period.into()))
 }

@@ -33,7 +33,8 @@ pub(super) const QWEN3_KEYS: &[KeyRow] = &[
 
 /// llama.cpp computes norms of the encoder with the language model's constant.
 fn text_epsilon(facts: &Facts<'_>) -> Json {
-    first(&facts.config["text_config"], &["rms_norm_eps"]).unwrap_or(1e-6.into())
+    let texts = ["/text_config/rms_norm_eps", "/thinker_config/text_config/rms_norm_eps"];
+    texts.iter().find_map(|at| facts.config.pointer(at)).cloned().unwrap_or(1e-6.into())
 }
 
 /// Which layers go to the language model.

@@ -3,6 +3,7 @@
 mod conformer;
 mod keys;
 mod moonvit;
+mod omni;
 mod pixtral;
 mod qwen;
 mod shapes;
@@ -15,6 +16,7 @@ pub(crate) use super::rows::colours;
 pub(crate) use conformer::*;
 pub(crate) use keys::*;
 pub(crate) use moonvit::*;
+pub(crate) use omni::*;
 pub(crate) use pixtral::*;
 pub(crate) use qwen::*;
 pub(crate) use shapes::*;
