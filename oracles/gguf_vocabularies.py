@@ -145,7 +145,7 @@ def pieces(first, words):
 
 def sentencepiece_model(folder, found):
     model = sentencepiece.ModelProto()
-    for piece, score, type in found:
+    for piece, score, kind in found:
         entry = model.pieces.add(piece=piece, score=score)
         if kind != 1:
             entry.type = kind
