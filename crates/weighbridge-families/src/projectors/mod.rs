@@ -70,7 +70,11 @@ projectors! {
 
     // Others.
     audio_flamingo3::AUDIO_FLAMINGO3,
+    bailingmoe3_vl::BAILINGMOE3_VL,
     cogvlm::COGVLM,
+    deepseek4_v::DEEPSEEK4_V,
+    deepseek_ocr2::DEEPSEEK_OCR2,
+    deepseek_ocr::DEEPSEEK_OCR,
     dots_ocr::DOTS_OCR,
     glm5v::GLM5V,
     glm_asr::GLM_ASR,
@@ -81,11 +85,16 @@ projectors! {
     lfm2_audio::LFM2_AUDIO,
     lfm2_vl::LFM2_VL,
     meralion2::MERALION2,
+    minicpmv4_6::MINICPMV4_6,
+    minimax_m3::MINIMAX_M3,
+    muse_glimmer::MUSE_GLIMMER,
     paddle_ocr::PADDLE_OCR,
     phi4_v::PHI4_V,
     sarashina2_vision::SARASHINA2_VISION,
     ultravox::ULTRAVOX,
+    unlimited_ocr::UNLIMITED_OCR,
     voxtral::VOXTRAL,
+    youtu_vl::YOUTU_VL,
 }
 
 /// The projector of a model: by the class of its vision encoder, or by its own.

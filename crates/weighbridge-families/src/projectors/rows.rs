@@ -32,11 +32,19 @@ pub(crate) enum How {
     Pixels,
     /// Its numbers, changed one by one. For small weights: they are read when the file is planned.
     Numbers(fn(f32) -> f32),
+    /// What a function makes of its numbers, and in which shape; none for a shape that the config does not make.
+    /// For small weights: they are read when the file is planned.
+    Read(Reading),
+    /// A part of a stack of several. The last number of its name is its place.
+    Stacked,
     /// A vector of a norm over a batch. All of them become a weight and a bias.
     Folded,
     /// Any other way: none for a shape that the config does not make.
     Own(fn(&Facts<'_>, &[u64]) -> Option<Vec<Part>>),
 }
+
+/// What makes another tensor of a weight's shape and numbers.
+pub(crate) type Reading = fn(&Facts<'_>, &[u64], &[f32]) -> Option<(Vec<u64>, Vec<f32>)>;
 
 /// What of a weight is in one of the tensors of its row.
 pub(crate) struct Part {
@@ -71,7 +79,9 @@ impl How {
     /// The parts of a weight; none if its shape is not one that it can have.
     pub fn parts(self, facts: &Facts<'_>, shape: &[u64], tensors: usize) -> Option<Vec<Part>> {
         Some(match self {
-            Self::Plain | Self::Numbers(_) | Self::Folded => Part::seen(shape),
+            Self::Plain | Self::Numbers(_) | Self::Read(_) | Self::Folded | Self::Stacked => {
+                Part::seen(shape)
+            }
             Self::Split => split(shape, tensors)?,
             Self::Pairs => pairs(shape, facts.vision_heads()?)?,
             Self::Slices => slices(shape, tensors)?,

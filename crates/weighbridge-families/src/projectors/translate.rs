@@ -88,13 +88,21 @@ pub fn translate(projector: &Projector, facts: &Facts<'_>, order: &[usize]) -> R
             norms.add(row.norm(), end, (index, at));
             continue;
         }
-        let parts = row.parts(facts, shape).ok_or_else(|| {
+        let misshapen = || {
             Error::malformed(format!("shape {shape:?} does not match config.json")).in_tensor(name)
-        })?;
+        };
+        if let How::Read(read) = row.row.2 {
+            let numbers = (facts.from.numbers)(index)?;
+            let (shape, numbers) = read(facts, shape, &numbers).ok_or_else(misshapen)?;
+            let (shape, made_of) = (shape.as_slice().into(), MadeOf::Numbers(numbers));
+            found.push((at, Tensor { name: row.target(0), shape, made_of }));
+            continue;
+        }
+        let parts = row.parts(facts, shape).ok_or_else(misshapen)?;
         for part in parts {
             let name = row.target(part.tensor);
             let pieces = part.views.iter().map(|view| (index, view.clone())).collect();
-            match part.stacked {
+            match part.stacked.or(row.place()) {
                 Some(place) => stack(&mut stacks, (name, at), (place, pieces), &part)?,
                 None => {
                     let made_of = row.made_of(facts, index, pieces)?;
@@ -181,6 +189,11 @@ impl Found {
         let mut name = self.module(tensor);
         self.end.iter().for_each(|end| name.extend([".", end]));
         name
+    }
+
+    /// Its place in a stack.
+    fn place(&self) -> Option<u64> {
+        self.numbers.last().copied().filter(|_| matches!(self.row.2, How::Stacked))
     }
 
     /// The norm that it is a vector of.
