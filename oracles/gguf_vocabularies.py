@@ -271,7 +271,7 @@ def unigram_model(folder, found, name="sentencepiece.bpe.model", kind=1, **spec)
     """XLM-RoBERTa's file of SentencePiece. `spec` says what is done to a text; without a `kind` the file does not say
     how pieces are chosen."""
     model = sentencepiece.ModelProto()
-    for piece, score, type in found:
+    for piece, score, kind in found:
         entry = model.pieces.add(piece=piece, score=score)
         if type != 1:
             entry.type = type

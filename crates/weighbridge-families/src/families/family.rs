@@ -13,6 +13,9 @@ pub struct Family {
     pub(crate) classes: &'static [&'static str],
     /// What they call it under `model_type`; the first is the language model's own.
     pub types: &'static [&'static str],
+    /// Whether a config of one of its classes describes one of the family: where it does not, the next
+    /// family with that class counts.
+    pub(crate) fits: fn(&Json) -> bool,
     /// Further names of models whose weights are those of the family.
     pub(crate) also: &'static [&'static str],
     /// Models that GGUF calls by the same name, but changes in ways that are not known here.
@@ -86,6 +89,7 @@ pub(crate) const DECODER: Family = Family {
     shown: None,
     classes: &[],
     types: &[],
+    fits: |_| true,
     also: &[],
     unlike: &[],
     prefix: "model.",

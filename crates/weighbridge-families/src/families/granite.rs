@@ -8,7 +8,8 @@ pub(super) const GRANITE: Family = Family {
     types: &["granite"],
     pairs: true,
     ignored: &["head_dim"],
-    keys: &[BASE, ROTARY, KEYS],
+    rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS],
+    keys: &[BASE, ROTARY, GRANITE_SCALES],
     computed: llama3_factors,
     rules: &[RULES, ROPE],
     scalings: &["linear", "yarn", "llama3"],
@@ -37,10 +38,3 @@ pub(super) const GRANITE: Family = Family {
 };
 
 const RULES: &[Rule] = &[SILU, HEADS_SHARE, free(&["attention_bias", "mlp_bias"])];
-
-const KEYS: &[KeyRow] = &[
-    ("attention.scale", Number, Made(|settings| nonzero(settings, "attention_multiplier"))),
-    ("embedding_scale", Number, Made(|settings| nonzero(settings, "embedding_multiplier"))),
-    ("residual_scale", Number, Made(|settings| nonzero(settings, "residual_multiplier"))),
-    ("logit_scale", Number, Made(|settings| nonzero(settings, "logits_scaling"))),
-];

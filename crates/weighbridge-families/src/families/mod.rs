@@ -114,8 +114,16 @@ families! {
     // State spaces, and mixtures with them.
     mamba::MAMBA,
     mamba2::MAMBA2,
+    granitemoe::GRANITE_MOE,
+    granitehybrid::GRANITE_HYBRID,
+    granite_attention::GRANITE_ATTENTION,
+    granitemoe_attention::GRANITE_MOE_ATTENTION,
+    bamba::BAMBA,
+    jamba::JAMBA,
 
     // Short convolutions, RWKV and PLaMo.
+    lfm2::LFM2,
+    lfm2_moe::LFM2_MOE,
 
     // Text models of multimodal ones.
     mistral3::MISTRAL3,
@@ -232,8 +240,9 @@ pub fn of_config(config: &Json) -> Option<&'static Family> {
     let is_of = |family: &Family, config: &Json| {
         config["model_type"].as_str().is_some_and(|own| family.types.contains(&own))
     };
-    let Some(class) = stated else { return FAMILIES.iter().find(|family| is_of(family, config)) };
-    let mut known = FAMILIES.iter().filter(|family| family.classes.contains(&class.as_str()));
+    let fitting = || FAMILIES.iter().filter(|family| (family.fits)(text.unwrap_or(config)));
+    let Some(class) = stated else { return fitting().find(|family| is_of(family, config)) };
+    let mut known = fitting().filter(|family| family.classes.contains(&class.as_str()));
     // One class around several language models: their own type tells which.
     let inner = text.and_then(|text| known.clone().find(|family| is_of(family, text)));
     inner.or_else(|| known.next())

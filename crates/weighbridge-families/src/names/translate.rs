@@ -42,6 +42,9 @@ impl Search<'_> {
         let [a, b] = &self.facts;
         let (first, second) = if b.dialect == Dialect::Gguf { (b, a) } else { (a, b) };
         let family = first.family.or(second.family)?;
+        // Of those with one architecture a config tells which one it is.
+        let told = second.family.filter(|told| told.architecture == family.architecture);
+        let family = told.unwrap_or(family);
         let is_unlike = |side: &Facts| {
             side.family_name.as_deref().is_some_and(|name| family.unlike.contains(&name))
         };

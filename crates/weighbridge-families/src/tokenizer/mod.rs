@@ -69,6 +69,8 @@ pub enum TokenizerKind {
     LlamaLike,
     /// SentencePiece if its file exists, else byte pairs.
     PiecesOrPairs,
+    /// SentencePiece if its file exists, else byte pairs with a fallback to bytes and no space before a text.
+    PiecesOrBareLlama,
     /// Byte pairs if their file exists, else SentencePiece.
     PairsOrPieces,
     /// SentencePiece without a space before a text if its file exists, else byte pairs.
@@ -110,6 +112,7 @@ impl TokenizerKind {
             Self::LlamaLike
             | Self::PiecesOrPairs
             | Self::PairsOrPieces
+            | Self::PiecesOrBareLlama
             | Self::BarePiecesOrPairs
             | Self::PiecesOrMarked
             | Self::Phi3 => "SentencePiece or byte pairs",
@@ -136,6 +139,19 @@ pub fn entries(
     match kind {
         TokenizerKind::LlamaLike => llama_like(files, entries, pre)?,
         TokenizerKind::PiecesOrPairs => piece_or_pairs(files, entries, pre)?,
+        TokenizerKind::PiecesOrBareLlama if sentencepiece::is_there(files)? => {
+            sentencepiece::write(files, entries)?;
+        }
+        TokenizerKind::PiecesOrBareLlama => {
+            if !llama::is_for(files.need_tokenizer()?) {
+                return Err(wrong(
+                    TOKENIZER,
+                    "its byte pairs have no fallback to bytes".to_owned(),
+                ));
+            }
+            llama::write(files, entries)?;
+            entries.flag(SPACE_PREFIX, false);
+        }
         TokenizerKind::PairsOrPieces if files.tokenizer.is_some() => {
             pairs_with(files, entries, pre, &[])?;
         }

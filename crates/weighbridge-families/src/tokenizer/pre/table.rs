@@ -141,7 +141,16 @@ pub(super) const TABLE: &[Row] = &[
         &["digits one by one", "bytes in words"],
         &[
             (&[Family(&["cohere", "cohere2", "cohere2_moe"])], "command-r"),
-            (&[Family(&["gpt_refact", "granite", "granitemoe", "gpt_bigcode"])], "refact"),
+            (
+                &[Family(&[
+                    "gpt_refact",
+                    "granite",
+                    "granitemoe",
+                    "granitemoeshared",
+                    "gpt_bigcode",
+                ])],
+                "refact",
+            ),
             (&[Family(&["llama"])], "smollm"),
             (&[Family(&["codeshell", "kclgpt"])], "codeshell"),
             (&[Family(&["exaone"])], "exaone"),
