@@ -139,19 +139,7 @@ pub fn entries(
     match kind {
         TokenizerKind::LlamaLike => llama_like(files, entries, pre)?,
         TokenizerKind::PiecesOrPairs => piece_or_pairs(files, entries, pre)?,
-        TokenizerKind::PiecesOrBareLlama if sentencepiece::is_there(files)? => {
-            sentencepiece::write(files, entries)?;
-        }
-        TokenizerKind::PiecesOrBareLlama => {
-            if !llama::is_for(files.need_tokenizer()?) {
-                return Err(wrong(
-                    TOKENIZER,
-                    "its byte pairs have no fallback to bytes".to_owned(),
-                ));
-            }
-            llama::write(files, entries)?;
-            entries.flag(SPACE_PREFIX, false);
-        }
+        TokenizerKind::PiecesOrBareLlama => bare_llama(files, entries)?,
         TokenizerKind::PairsOrPieces if files.tokenizer.is_some() => {
             pairs_with(files, entries, pre, &[])?;
         }
@@ -186,12 +174,7 @@ pub fn entries(
         }
         TokenizerKind::Unigram => unigram::write(files, entries)?,
         TokenizerKind::UnigramPieces => unigram_pieces::write(files, entries)?,
-        TokenizerKind::PiecesAsStated => {
-            sentencepiece::write(files, entries)?;
-            if let Some(Json::Bool(prefix)) = files.config.get("add_prefix_space") {
-                entries.flag(SPACE_PREFIX, *prefix);
-            }
-        }
+        TokenizerKind::PiecesAsStated => pieces_as_stated(files, entries)?,
         TokenizerKind::PiecesOrMarked if sentencepiece::is_there(files)? => {
             sentencepiece::write(files, entries)?;
         }
@@ -251,6 +234,26 @@ pub fn fill_up(entries: &mut [(String, Value)], rows: u64) {
 }
 
 const SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
+
+fn bare_llama(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    if sentencepiece::is_there(files)? {
+        return sentencepiece::write(files, entries);
+    }
+    if !llama::is_for(files.need_tokenizer()?) {
+        return Err(wrong(TOKENIZER, "its byte pairs have no fallback to bytes".to_owned()));
+    }
+    llama::write(files, entries)?;
+    entries.flag(SPACE_PREFIX, false);
+    Ok(())
+}
+
+fn pieces_as_stated(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    sentencepiece::write(files, entries)?;
+    if let Some(Json::Bool(prefix)) = files.config.get("add_prefix_space") {
+        entries.flag(SPACE_PREFIX, *prefix);
+    }
+    Ok(())
+}
 
 fn piece_or_pairs(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
     if sentencepiece::is_there(files)? {
