@@ -108,6 +108,7 @@ families! {
     minicpm3::MINICPM3,
     plm::PLM,
     minimax_m2::MINIMAX_M2,
+    minimax_m3::MINIMAX_M3,
     bailingmoe::BAILINGMOE,
     bailingmoe2::BAILINGMOE2,
 
@@ -173,6 +174,9 @@ families! {
     llada::LLADA,
     maincoder::MAINCODER,
     nanbeige::NANBEIGE,
+    deci::DECI,
+    openelm::OPENELM,
+    talkie::TALKIE,
 
     // Others.
 }

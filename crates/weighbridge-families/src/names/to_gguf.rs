@@ -295,6 +295,8 @@ pub fn wants_single(name: &str, shape: &[u64]) -> bool {
         ".altup_correct_coef.weight",
         ".altup_predict_coef.weight",
         ".indexer.proj.weight",
+        ".indexer.q_proj.weight",
+        ".indexer.k_proj.weight",
     ];
     const MATRIX: [&str; 3] = [".weight", ".lora_a", ".lora_b"];
     shape.len() <= 1

@@ -90,7 +90,11 @@ pub(super) const TABLE: &[Row] = &[
             r"split [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
             "bytes",
         ],
-        &[(&[Family(&["minimax_m2"])], "minimax-m2"), (&[Begins], "llama4"), (&[], "gpt-4o")],
+        &[
+            (&[Family(&["minimax_m2", "minimax_m3", "minimax_m3_vl"])], "minimax-m2"),
+            (&[Begins], "llama4"),
+            (&[], "gpt-4o"),
+        ],
     ),
     // Words by their case, without contractions.
     row(
