@@ -73,7 +73,11 @@ def save(one, hf, ids, rows):
 def lay_out(one, hf, rows):
     """Writes one that transformers does not know. The converter is given its config as it is."""
     one.laid_out(hf, rows)
-    return "laid out after a published repository", json.load(open(os.path.join(hf, "config.json")))
+    said = json.load(open(os.path.join(hf, "config.json")))
+    # The converter does this where it reads a config itself.
+    if "language_config" in said:
+        said["text_config"] = said["language_config"]
+    return "laid out after a published repository", said
 
 
 def make(name, one):

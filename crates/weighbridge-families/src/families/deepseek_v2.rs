@@ -129,7 +129,7 @@ pub(super) const KEYS: &[KeyRow] = &[
 ];
 
 /// How many layers come before the first with experts.
-fn dense_layers(settings: &Settings) -> Option<Json> {
+pub(super) fn dense_layers(settings: &Settings) -> Option<Json> {
     let said = settings.find(&["first_k_dense_replace"]).cloned();
     said.or_else(|| match settings.find(&["n_routed_experts"]) {
         Some(_) => Some(0.into()),
@@ -138,7 +138,7 @@ fn dense_layers(settings: &Settings) -> Option<Json> {
 }
 
 /// True, or nothing.
-fn normalized(settings: &Settings) -> Option<Json> {
+pub(super) fn normalized(settings: &Settings) -> Option<Json> {
     settings.find(&["norm_topk_prob"]).filter(|said| said.as_bool() != Some(false)).cloned()
 }
 

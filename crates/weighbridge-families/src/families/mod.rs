@@ -97,6 +97,7 @@ families! {
     glm4_moe_lite::GLM4_MOE_LITE,
     glm_moe_dsa::GLM_MOE_DSA,
     deepseek_v32::DEEPSEEK_V32,
+    deepseek_ocr::DEEPSEEK_OCR,
     kimi_k25::KIMI_K25,
     kimi_vl::KIMI_VL,
     kimi_linear::KIMI_LINEAR,
@@ -232,6 +233,9 @@ const WHOLE_CLASSES: &[&str] = &[
     "Exaone4_5_ForConditionalGeneration",
     "Step3p7ForConditionalGeneration",
     "KimiK3ForConditionalGeneration",
+    "DeepseekOCRForCausalLM",
+    "DeepseekOCR2ForCausalLM",
+    "UnlimitedOCRForCausalLM",
 ];
 
 /// The family of a model: by the class of its language part, by its class, or by its type.
@@ -255,7 +259,7 @@ pub fn of_config(config: &Json) -> Option<&'static Family> {
 /// A config with everything that transformers fills in.
 pub(crate) fn settings(config: &Json) -> Settings {
     // Of a whole that transformers does not know, it does not read the text model either.
-    let is_whole = config.get("text_config").is_some();
+    let is_whole = text_part(config).is_some();
     let is_known = |family: &Family| !is_whole || family.defaults.is_some();
     let reads = of_config(config).is_none_or(is_known);
     Settings::of(config, |model_type| of_type(model_type).filter(|_| reads)?.defaults.as_ref())
