@@ -134,6 +134,13 @@ def laid_out(config, shapes, dtype="bfloat16"):
     return write
 
 
+def shapes_of(make, prefix):
+    """The shapes of the weights of a module of transformers, which a function makes."""
+    with torch.device("meta"):
+        weights = make().state_dict()
+    return {prefix + name: list(weight.shape) for name, weight in weights.items()}
+
+
 def linear(name, rows, columns, bias=True):
     found = {f"{name}.weight": [rows, columns]}
     return {**found, f"{name}.bias": [rows]} if bias else found

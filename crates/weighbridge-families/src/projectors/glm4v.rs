@@ -37,8 +37,8 @@ pub(super) const GLM4V: Projector = Projector {
         VISION,
         &[
             ("projector_type", Text, Says("glm4v")),
-            ("use_gelu", Flag, Made(|facts| Ok(acts(facts, "gelu")))),
-            ("use_silu", Flag, Made(|facts| Ok(acts(facts, "silu")))),
+            ("use_gelu", Flag, Made(uses_gelu)),
+            ("use_silu", Flag, Made(uses_silu)),
             (EPSILON, Number, VisionOr(&["rms_norm_eps"], 1e-5)),
         ],
     ],
@@ -48,6 +48,14 @@ pub(super) const GLM4V: Projector = Projector {
     ],
     ..PROJECTOR
 };
+
+pub(super) fn uses_gelu(facts: &Facts<'_>) -> Result<Option<Json>> {
+    Ok(acts(facts, "gelu"))
+}
+
+pub(super) fn uses_silu(facts: &Facts<'_>) -> Result<Option<Json>> {
+    Ok(acts(facts, "silu"))
+}
 
 fn acts(facts: &Facts<'_>, act: &str) -> Option<Json> {
     let stated = facts.vision.get("hidden_act").and_then(Json::as_str)?;

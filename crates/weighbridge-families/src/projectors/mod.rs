@@ -51,9 +51,11 @@ projectors! {
     qwen2_5_vl::QWEN2_5_VL,
     // Qwen, Gemma, Llava and their relatives.
     exaone4_5::EXAONE4_5,
+    gemma3n::GEMMA3N,
     gemma4::GEMMA4,
     gemma4_unified::GEMMA4_UNIFIED,
     glm4v::GLM4V,
+    glm5_next::GLM5_NEXT,
     glm_ocr::GLM_OCR,
     idefics3::IDEFICS3,
     internvl::INTERNVL,
@@ -67,6 +69,7 @@ projectors! {
     qwen3_omni::QWEN3_OMNI,
     qwen3_vl::QWEN3_VL,
     qwen3_5::QWEN3_5,
+    qwen4_exp::QWEN4_EXP,
 
     // Others.
     audio_flamingo3::AUDIO_FLAMINGO3,
