@@ -208,6 +208,6 @@ fn type_name(value: &Value) -> String {
         Value::F64(_) => "f64".into(),
         Value::Text(_) | Value::RawText(_) => "string".into(),
         Value::Array(array) => format!("array[{}]", array.element),
-        Value::List(_) | Value::Map(_) => "nested".into(),
+        Value::List(_) | Value::Packed(_) | Value::Map(_) => "nested".into(),
     }
 }

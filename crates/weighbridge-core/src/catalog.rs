@@ -4,12 +4,14 @@
 //! bytes of a tensor are and how they become row-major and little-endian. The source applies it, in
 //! one place for all formats.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::blocks::Block;
 use crate::dtype::StoredType;
 use crate::error::Remedy;
+pub use crate::packed::{Packed, Texts};
 pub use crate::shape::{Shape, element_count};
 
 mod kinds;
@@ -334,7 +336,7 @@ impl Metadata {
 }
 
 /// A metadata value with the width that the file gives it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Value {
     /// No value.
     Null,
@@ -354,6 +356,8 @@ pub enum Value {
     RawText(Box<[u8]>),
     /// Values read one by one.
     List(Vec<Value>),
+    /// A list that was made for an output, in little memory. It equals a list of the same values.
+    Packed(Arc<Packed>),
     /// Named values.
     Map(Vec<(Box<str>, Value)>),
     /// An array that was skipped and left in the file. The source reads it on demand.
@@ -371,7 +375,75 @@ pub struct ArrayRef {
     pub offset: u64,
 }
 
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Null, Self::Null) => true,
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            (Self::Unsigned(bits, a), Self::Unsigned(other, b)) => (bits, a) == (other, b),
+            (Self::Signed(bits, a), Self::Signed(other, b)) => (bits, a) == (other, b),
+            (Self::F32(a), Self::F32(b)) => a == b,
+            (Self::F64(a), Self::F64(b)) => a == b,
+            (Self::Text(a), Self::Text(b)) => a == b,
+            (Self::RawText(a), Self::RawText(b)) => a == b,
+            (Self::List(a), Self::List(b)) => a == b,
+            (Self::Packed(a), Self::Packed(b)) => a == b,
+            (Self::Packed(packed), Self::List(list)) | (Self::List(list), Self::Packed(packed)) => {
+                packed.is(list)
+            }
+            (Self::Map(a), Self::Map(b)) => a == b,
+            (Self::Array(a), Self::Array(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
 impl Value {
+    /// A list of these values.
+    pub fn list(values: impl IntoIterator<Item = Value>) -> Self {
+        match Packed::of(values) {
+            Ok(packed) => Self::Packed(Arc::new(packed)),
+            Err(values) => Self::List(values),
+        }
+    }
+
+    /// The values of a list that is in memory.
+    #[must_use]
+    pub fn as_list(&self) -> Option<Cow<'_, [Value]>> {
+        match self {
+            Self::List(values) => Some(Cow::Borrowed(values)),
+            Self::Packed(packed) => Some(Cow::Owned(packed.values().collect())),
+            _ => None,
+        }
+    }
+
+    /// Adds values to such a list.
+    pub fn extend(&mut self, more: Vec<Value>) {
+        match self {
+            Self::List(values) => values.extend(more),
+            Self::Packed(packed) => {
+                let own = Arc::make_mut(packed);
+                let before = own.len();
+                if let Some(odd) = more.iter().position(|value| !own.push(value)) {
+                    let own = own.values().take(before + odd);
+                    let all = own.chain(more.into_iter().skip(odd)).collect();
+                    *self = Self::List(all);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The length of such a list.
+    #[must_use]
+    pub fn list_len(&self) -> Option<usize> {
+        match self {
+            Self::List(values) => Some(values.len()),
+            Self::Packed(packed) => Some(packed.len()),
+            _ => None,
+        }
+    }
+
     /// A text value.
     pub fn text(text: impl Into<Box<str>>) -> Self {
         Self::Text(text.into())
@@ -418,7 +490,7 @@ impl Value {
             Self::Text(_) => "string".to_owned(),
             Self::RawText(_) => "string, not UTF-8".to_owned(),
             Self::Map(_) => "map".to_owned(),
-            Self::List(_) => format!("array[{}]", self.element_type()),
+            Self::List(_) | Self::Packed(_) => format!("array[{}]", self.element_type()),
             Self::Array(array) => format!("array[{}]", array.element),
         }
     }
@@ -426,7 +498,11 @@ impl Value {
     /// Returns the common type of a list's elements; `mixed` if they differ or the list is empty.
     #[must_use]
     pub fn element_type(&self) -> String {
-        let Self::List(values) = self else { return String::from("mixed") };
+        let values = match self {
+            Self::List(values) => values,
+            Self::Packed(packed) => return packed.element().to_owned(),
+            _ => return String::from("mixed"),
+        };
         let first = values.first().map(Self::type_name);
         let is_same = |name: &String| values[1..].iter().all(|value| value.type_name() == *name);
         first.filter(is_same).unwrap_or_else(|| String::from("mixed"))
@@ -447,6 +523,7 @@ impl Value {
             Self::Text(text) => json!(text),
             Self::RawText(bytes) => json!(crate::text::spelled_out(bytes)),
             Self::List(values) => values.iter().map(Self::to_json).collect(),
+            Self::Packed(packed) => packed.values().map(|value| value.to_json()).collect(),
             Self::Map(entries) => Json::Object(
                 entries.iter().map(|(key, value)| (key.to_string(), value.to_json())).collect(),
             ),

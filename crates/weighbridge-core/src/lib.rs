@@ -21,6 +21,7 @@ pub mod near;
 pub mod noise;
 pub mod number;
 pub mod output;
+pub mod packed;
 pub mod shape;
 pub mod simd;
 pub mod source;

@@ -29,6 +29,7 @@ pub(crate) fn of<'py>(
         Value::Text(text) => (&**text).into_bound_py_any(py),
         Value::RawText(bytes) => PyBytes::new(py, bytes).into_bound_py_any(py),
         Value::List(values) => list(values),
+        Value::Packed(packed) => list(&packed.values().collect::<Vec<_>>()),
         Value::Map(entries) => {
             let dict = PyDict::new(py);
             for (key, value) in entries {

@@ -5,7 +5,7 @@
 //! metadata, and each says which it is, as llama.cpp's own splitter has it.
 
 use crate::blocks::Standing;
-use crate::catalog::Value;
+use crate::catalog::{Packed, Value};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::writing::{
@@ -169,8 +169,14 @@ fn alignment(metadata: &[(String, MetadataValue)]) -> Result<u64> {
     }
 }
 
+/// More than the header has of a tensor beside its name, with four dimensions.
+const MOST_OF_A_TENSOR: usize = 64;
+
 fn header(tensors: &[Planned<'_>], places: &[u64], context: &FileContext<'_>) -> Result<Vec<u8>> {
-    let mut out = MAGIC.to_vec();
+    // A vector that doubles would take twice the memory of a long vocabulary.
+    let names: usize = tensors.iter().map(|tensor| tensor.name.len() + MOST_OF_A_TENSOR).sum();
+    let mut out = Vec::with_capacity(expected_length(own_entries(context)) + names);
+    out.extend(MAGIC);
     out.extend(3u32.to_le_bytes());
     out.extend((tensors.len() as u64).to_le_bytes());
     let (own, split) = (own_entries(context), split_entries(context)?);
@@ -241,6 +247,7 @@ fn kind(value: &Value) -> ValueType {
         Value::F32(_) => ValueType::F32,
         Value::F64(_) => ValueType::F64,
         Value::List(values) if is_array(values) => ValueType::Array,
+        Value::Packed(values) if !values.is_empty() => ValueType::Array,
         Value::Array(array) if array.len == 0 => ValueType::Array,
         _ => ValueType::String,
     }
@@ -275,6 +282,7 @@ fn bare(out: &mut Vec<u8>, value: &Value) {
             out.extend((values.len() as u64).to_le_bytes());
             values.iter().for_each(|value| bare(out, value));
         }
+        Value::Packed(values) if !values.is_empty() => packed(out, values),
         Value::Array(array) if array.len == 0 => {
             let element = ValueType::from_name(&array.element).unwrap_or(ValueType::String);
             out.extend(element.number().to_le_bytes());
@@ -282,6 +290,33 @@ fn bare(out: &mut Vec<u8>, value: &Value) {
         }
         other => text(out, other.to_json().to_string()),
     }
+}
+
+fn packed(out: &mut Vec<u8>, values: &Packed) {
+    let element = ValueType::from_name(values.element()).unwrap_or(ValueType::String);
+    out.extend(element.number().to_le_bytes());
+    out.extend((values.len() as u64).to_le_bytes());
+    match values {
+        Packed::Texts(all) => all.iter().for_each(|one| text(out, one)),
+        Packed::U8(all) => out.extend_from_slice(all),
+        Packed::I32(all) => all.iter().for_each(|one| out.extend(one.to_le_bytes())),
+        Packed::F32(all) => all.iter().for_each(|one| out.extend(one.to_le_bytes())),
+    }
+}
+
+/// About how many bytes metadata has: the lists that make headers long are counted.
+fn expected_length(entries: &[(String, MetadataValue)]) -> usize {
+    let of = |entry: &MetadataValue| match entry {
+        MetadataValue::Raw(bytes) => bytes.len(),
+        MetadataValue::Value(Value::Packed(values)) => match &**values {
+            Packed::Texts(all) => all.bytes() + all.len() * size_of::<u64>(),
+            Packed::U8(all) => all.len(),
+            Packed::I32(_) | Packed::F32(_) => values.len() * size_of::<u32>(),
+        },
+        MetadataValue::Value(Value::Text(text)) => text.len(),
+        MetadataValue::Value(_) => 0,
+    };
+    entries.iter().map(|(key, entry)| key.len() + size_of::<[u64; 4]>() + of(entry)).sum()
 }
 
 fn integer(out: &mut Vec<u8>, bits: u8, bytes: [u8; 8]) {

@@ -268,9 +268,8 @@ fn of_layers(value: &Value) -> Option<u64> {
 
 fn tokens(side: &Side<'_>) -> Option<u64> {
     match value(side, crate::tokenizer::TOKENS)? {
-        Value::List(tokens) => Some(tokens.len() as u64),
         Value::Array(tokens) => Some(tokens.len),
-        _ => None,
+        other => other.list_len().map(|count| count as u64),
     }
 }
 

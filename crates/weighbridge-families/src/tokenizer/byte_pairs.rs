@@ -11,7 +11,7 @@ pub(super) fn write(
     entries: &mut Entries,
     pre: Option<&str>,
 ) -> Result<Special> {
-    write_as(files, entries, pre, tokens)
+    write_as(files, entries, pre, written)
 }
 
 /// The same with added tokens as files have them.
@@ -27,14 +27,14 @@ fn write_as(
     files: &Files<'_>,
     entries: &mut Entries,
     pre: Option<&str>,
-    tokens: impl Fn(&Vocabulary<'_>) -> Result<Vec<(String, TokenType)>>,
+    written: Written,
 ) -> Result<Special> {
     sound::check_byte_pairs(files.need_tokenizer()?)?;
     let vocabulary = Vocabulary::read(files)?;
-    let tokens = tokens(&vocabulary)?;
+    let tokens = tokens(&vocabulary, written)?;
+    let count = tokens.len();
     let merges = special::merges(vocabulary.tokenizer)?;
     sound::check_merges(vocabulary.tokenizer, &vocabulary.base)?;
-    let count = tokens.len();
     let pre = pre.map_or_else(|| pre::name(&vocabulary), |stated| Ok(stated.to_owned()))?;
     entries.text("tokenizer.ggml.model", "gpt2");
     entries.text("tokenizer.ggml.pre", &pre);
@@ -43,12 +43,18 @@ fn write_as(
     Special::read(files, &KINDS, Beyond::Refuse(count))
 }
 
+/// What is written for an id: the text of its token, and its type.
+type Written = fn(usize, Option<Token<'_>>, &Decoder) -> (String, TokenType);
+
 /// What is written for every id.
-pub(super) fn tokens(vocabulary: &Vocabulary<'_>) -> Result<Vec<(String, TokenType)>> {
+pub(super) fn tokens(
+    vocabulary: &Vocabulary<'_>,
+    written: Written,
+) -> Result<impl ExactSizeIterator<Item = (String, TokenType)>> {
     let count = count(vocabulary);
     let decoder = Decoder::read(&vocabulary.tokenizer["decoder"]);
     let all = vocabulary.by_id(count)?.into_iter().enumerate();
-    Ok(all.map(|(id, one)| written(id, one, &decoder)).collect())
+    Ok(all.map(move |(id, one)| written(id, one, &decoder)))
 }
 
 fn count(vocabulary: &Vocabulary<'_>) -> usize {
@@ -59,25 +65,26 @@ fn count(vocabulary: &Vocabulary<'_>) -> usize {
 }
 
 /// Added tokens as they are: a look does not make them special.
-fn marked(vocabulary: &Vocabulary<'_>) -> Result<Vec<(String, TokenType)>> {
-    let written = |(id, token): (usize, Option<Token<'_>>)| match token {
+fn marked(id: usize, token: Option<Token<'_>>, _: &Decoder) -> (String, TokenType) {
+    match token {
         Some(Token::Added(added)) if added.special => (added.content.clone(), TokenType::Control),
         Some(Token::Added(added)) => (added.content.clone(), TokenType::UserDefined),
         Some(Token::Base(text)) => (text.to_owned(), TokenType::Normal),
         None => (format!("[PAD{id}]"), TokenType::Unused),
-    };
-    let all = vocabulary.by_id(count(vocabulary))?.into_iter().enumerate();
-    Ok(all.map(written).collect())
+    }
 }
 
-/// What is written for an id.
-fn written(id: usize, token: Option<Token<'_>>, decoder: &Decoder) -> (String, TokenType) {
+/// Added tokens the way a decoder shows them.
+pub(super) fn written(
+    id: usize,
+    token: Option<Token<'_>>,
+    decoder: &Decoder,
+) -> (String, TokenType) {
     let added = match token {
         None => return (format!("[PAD{id}]"), TokenType::Unused),
         Some(Token::Base(text)) => return (text.to_owned(), TokenType::Normal),
         Some(Token::Added(added)) => added,
     };
-    // Added tokens are written the way a decoder shows them.
     let text =
         if added.normalized { added.content.clone() } else { decoder.decode(&added.content) };
     TokenType::of_added(text, added.special)

@@ -1,6 +1,8 @@
 //! Entries in the order in which they are written.
 
-use crate::catalog::Value;
+use std::sync::Arc;
+
+use crate::catalog::{Packed, Texts, Value};
 
 /// Metadata being put together. A key that is set again keeps its place and takes the new value.
 #[derive(Default)]
@@ -30,14 +32,17 @@ impl Entries {
 
     /// An array; one without elements is not written at all.
     pub fn list(&mut self, key: &str, values: impl IntoIterator<Item = Value>) {
-        let values: Vec<Value> = values.into_iter().collect();
-        if !values.is_empty() {
-            self.set(key, Value::List(values));
+        let list = Value::list(values);
+        if list.list_len() != Some(0) {
+            self.set(key, list);
         }
     }
 
-    pub fn texts(&mut self, key: &str, texts: impl IntoIterator<Item = String>) {
-        self.list(key, texts.into_iter().map(Value::text));
+    /// An array of texts; one without elements is not written at all.
+    pub fn texts(&mut self, key: &str, texts: Texts) {
+        if !texts.is_empty() {
+            self.set(key, Value::Packed(Arc::new(Packed::Texts(texts))));
+        }
     }
 
     pub fn finished(self) -> Vec<(String, Value)> {
@@ -53,7 +58,7 @@ mod tests {
     fn a_key_that_is_set_again_keeps_its_place() {
         let mut entries = Entries::default();
         entries.flag("a", true);
-        entries.texts("none", []);
+        entries.texts("none", Texts::default());
         entries.id("b", 1);
         entries.flag("a", false);
         let expected =

@@ -212,24 +212,17 @@ pub fn fill_up(entries: &mut [(String, Value)], rows: u64) {
     // A list that is read from a file is not longer than the embedding, and nobody has more rows.
     let rows = usize::try_from(rows.min(files::MOST_TOKENS)).unwrap_or(0);
     for (key, value) in entries {
-        let Value::List(list) = value else { continue };
-        let first = list.len();
-        let missing = first..rows.max(first);
-        match key.as_str() {
-            TOKENS => list.extend(missing.map(|id| Value::text(format!("[PAD{id}]")))),
-            "tokenizer.ggml.token_type" => {
-                list.extend(missing.map(|_| Value::Signed(32, TokenType::Unused as i64)));
-            }
-            "tokenizer.ggml.scores" => {
-                // Of byte pairs they are zeros without a point, if there are any.
-                let score = match list.first() {
-                    Some(Value::Signed(bits, _)) => Value::Signed(*bits, 0),
-                    _ => Value::F32(sentencepiece::NOBODY),
-                };
-                list.extend(missing.map(|_| score.clone()));
-            }
-            _ => {}
-        }
+        let Some(first) = value.list_len().filter(|first| *first < rows) else { continue };
+        let filler = |id: usize| match key.as_str() {
+            TOKENS => Some(Value::text(format!("[PAD{id}]"))),
+            "tokenizer.ggml.token_type" => Some(Value::Signed(32, TokenType::Unused as i64)),
+            // Of byte pairs they are zeros without a point, if there are any.
+            "tokenizer.ggml.scores" if value.element_type() == "i32" => Some(Value::Signed(32, 0)),
+            "tokenizer.ggml.scores" => Some(Value::F32(sentencepiece::NOBODY)),
+            _ => None,
+        };
+        let missing: Vec<Value> = (first..rows).map_while(filler).collect();
+        value.extend(missing);
     }
 }
 

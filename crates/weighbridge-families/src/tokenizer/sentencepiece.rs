@@ -39,7 +39,7 @@ impl Piece {
         entries.text("tokenizer.ggml.model", model);
         entries.text("tokenizer.ggml.pre", "default");
         let scores = pieces.iter().map(|piece| Value::F32(piece.score)).collect();
-        let tokens = pieces.into_iter().map(|piece| (piece.text, piece.kind)).collect();
+        let tokens = pieces.into_iter().map(|piece| (piece.text, piece.kind));
         TokenType::write(entries, tokens, Some(scores));
     }
 }

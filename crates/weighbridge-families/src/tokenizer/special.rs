@@ -12,6 +12,7 @@ use super::entries::Entries;
 use super::files::{Files, TOKENIZER, content_of, wrong};
 use super::merges::Merge;
 use super::templates;
+use crate::catalog::Texts;
 use crate::error::{Error, Result};
 use crate::text::shortened;
 
@@ -185,27 +186,30 @@ pub(super) fn key_of(keys: &[(&str, &'static str)], kind: &str) -> Option<&'stat
     keys.iter().find(|(known, _)| *known == kind).map(|(_, key)| *key)
 }
 
-fn joined(a: &str, b: &str) -> String {
-    let mut text = String::with_capacity(a.len() + b.len() + 1);
+fn join(text: &mut String, a: &str, b: &str) {
     let spelled = |letter: char| if letter == ' ' { 'Ġ' } else { letter };
     text.extend(a.chars().map(spelled));
     text.push(' ');
     text.extend(b.chars().map(spelled));
-    text
 }
 
 /// The merges of a byte-pair tokenizer as texts: two parts with a space between them. A space inside
 /// a part is spelled as byte-level vocabularies spell it.
-pub(super) fn merges(tokenizer: &Document) -> Result<Vec<String>> {
-    let Some(merges) = &tokenizer.merges else { return Ok(Vec::new()) };
+pub(super) fn merges(tokenizer: &Document) -> Result<Texts> {
+    let mut texts = Texts::default();
+    let Some(merges) = &tokenizer.merges else { return Ok(texts) };
     let is_text = matches!(merges.iter().next(), Some(Merge::Text(_)));
-    let text = |merge: Merge<'_>| match merge {
-        Merge::Text(text) if is_text => Ok(text.to_owned()),
-        Merge::Pair(a, b) if !is_text => Ok(joined(a, b)),
-        odd => {
-            let merge = shortened(&odd.to_json().to_string(), 40);
-            Err(wrong(TOKENIZER, format!("merge `{merge}` does not have two parts")))
+    for merge in merges.iter() {
+        match merge {
+            Merge::Text(text) if is_text => texts.push(text),
+            Merge::Pair(a, b) if !is_text => texts.push_with(|all| join(all, a, b)),
+            odd => {
+                let merge = shortened(&odd.to_json().to_string(), 40);
+                let message = format!("merge `{merge}` does not have two parts");
+                return Err(wrong(TOKENIZER, message));
+            }
         }
-    };
-    merges.iter().map(text).collect()
+    }
+    texts.shrink();
+    Ok(texts)
 }

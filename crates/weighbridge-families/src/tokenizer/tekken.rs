@@ -29,7 +29,7 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let bytes = tokens(files, &document, special.len())?;
     entries.text("tokenizer.ggml.model", "gpt2");
     entries.text("tokenizer.ggml.pre", "tekken");
-    entries.texts("tokenizer.ggml.merges", merges(&bytes)?);
+    entries.texts("tokenizer.ggml.merges", merges(&bytes)?.into_iter().collect());
     let ids = [("bos", "<s>"), ("eos", "</s>"), ("unknown", "<unk>"), ("padding", "<pad>")];
     for (kind, text) in ids {
         let missing = || wrong(FILE, format!("no special token is `{text}`"));

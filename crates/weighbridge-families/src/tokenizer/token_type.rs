@@ -1,7 +1,7 @@
 //! What kind of token one is.
 
 use super::entries::Entries;
-use crate::catalog::Value;
+use crate::catalog::{Texts, Value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenType {
@@ -30,8 +30,17 @@ impl TokenType {
     }
 
     /// Writes tokens, scores where there are some, and types.
-    pub fn write(entries: &mut Entries, tokens: Vec<(String, Self)>, scores: Option<Vec<Value>>) {
-        let (texts, types): (Vec<String>, Vec<Self>) = tokens.into_iter().unzip();
+    pub fn write(
+        entries: &mut Entries,
+        tokens: impl IntoIterator<Item = (String, Self)>,
+        scores: Option<Vec<Value>>,
+    ) {
+        let (mut texts, mut types) = (Texts::default(), Vec::new());
+        for (text, kind) in tokens {
+            texts.push(&text);
+            types.push(kind);
+        }
+        texts.shrink();
         entries.texts(super::TOKENS, texts);
         if let Some(scores) = scores {
             entries.list("tokenizer.ggml.scores", scores);

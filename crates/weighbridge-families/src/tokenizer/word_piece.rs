@@ -16,9 +16,9 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries, stated: Option<&st
         return Err(Error::unsupported(message));
     }
     let vocabulary = Vocabulary::read(files)?;
-    let tokens = byte_pairs::tokens(&vocabulary)?.into_iter();
-    let tokens: Vec<_> = tokens.map(|(text, kind)| (marked(text, kind), kind)).collect();
+    let tokens = byte_pairs::tokens(&vocabulary, byte_pairs::written)?;
     let count = tokens.len();
+    let tokens = tokens.map(|(text, kind)| (marked(text, kind), kind));
     entries.id("tokenizer.ggml.token_type_count", files.token_types());
     entries.text("tokenizer.ggml.model", "bert");
     // Readers split words of all such vocabularies in the same way.

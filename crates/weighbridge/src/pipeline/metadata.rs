@@ -60,7 +60,7 @@ pub fn kept_metadata(model: &Model, writer: &dyn Writer) -> Result<Kept> {
 }
 
 fn is_single(value: &Value) -> bool {
-    !matches!(value, Value::Null | Value::List(_) | Value::Map(_) | Value::Array(_))
+    !matches!(value, Value::Null | Value::Map(_) | Value::Array(_)) && value.list_len().is_none()
 }
 
 /// A value for a file of the format it comes from.
@@ -85,7 +85,7 @@ fn text(value: &Value, source: &Source) -> Result<Option<String>> {
             let values = source.array(array)?;
             serde_json::Value::from_iter(values.iter().map(Value::to_json)).to_string()
         }
-        Value::List(values) if values.len() as u64 > SHORT_ARRAY => return Ok(None),
+        other if other.list_len().is_some_and(|len| len as u64 > SHORT_ARRAY) => return Ok(None),
         other => other.to_json().to_string(),
     }))
 }

@@ -126,7 +126,7 @@ fn find<'m>(model: &'m Model, key: &str) -> Result<Option<Found<'m>>, Error> {
         let Some(path) = below(key, name) else { continue };
         let json = match value {
             Value::Array(array) => Value::List(source.array(array)?).to_json(),
-            Value::List(_) | Value::Map(_) => value.to_json(),
+            Value::List(_) | Value::Packed(_) | Value::Map(_) => value.to_json(),
             _ => continue,
         };
         if let Some(found) = walk(&json, path) {

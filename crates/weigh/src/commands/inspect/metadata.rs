@@ -94,6 +94,7 @@ fn kind(value: &Value) -> String {
         }
         Value::Array(ArrayRef { len, element, .. }) => array(*len, element),
         Value::List(values) => array(values.len() as u64, &value.element_type()),
+        Value::Packed(packed) => array(packed.len() as u64, packed.element()),
         Value::Map(entries) => format!("map of {}", entry_count(entries.len())),
         other => other.type_name(),
     }
@@ -160,6 +161,7 @@ fn inner(value: &Value, depth: usize) -> String {
             };
             several(entries.iter().map(entry), entries.len(), ['{', '}'])
         }
+        Value::Packed(packed) => format!("[{} elements]", grouped(packed.len() as u64)),
         Value::List(values) => format!("[{} elements]", grouped(values.len() as u64)),
         Value::Map(entries) => format!("{{{} entries}}", grouped(entries.len() as u64)),
         Value::Array(_) => kind(value),

@@ -99,10 +99,7 @@ fn check(
     kind: (TokenizerKind, Option<&str>),
     config: &Json,
 ) -> Vec<String> {
-    let count = match &before["tokenizer.ggml.tokens"] {
-        Value::List(tokens) => tokens.len(),
-        other => panic!("{other:?}"),
-    };
+    let count = before["tokenizer.ggml.tokens"].list_len().unwrap();
     let made = match written(before) {
         Ok(made) => made,
         Err(error) => return vec![format!("{name}: {error:?}")],
@@ -131,8 +128,9 @@ fn check(
 }
 
 fn difference(key: &str, before: Option<&Value>, after: Option<&Value>) -> String {
-    if let (Some(Value::List(a)), Some(Value::List(b))) = (before, after) {
-        let first = a.iter().zip(b).position(|(a, b)| a != b);
+    let list = |value: Option<&Value>| value?.as_list().map(std::borrow::Cow::into_owned);
+    if let (Some(a), Some(b)) = (list(before), list(after)) {
+        let first = a.iter().zip(&b).position(|(a, b)| a != b);
         if let Some(at) = first {
             return format!("{key}[{at}] was {:?}, is {:?}", a[at], b[at]);
         }

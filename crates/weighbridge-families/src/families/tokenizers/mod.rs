@@ -79,8 +79,7 @@ pub(super) fn as_json(value: &Value) -> Json {
         Value::Signed(_, value) => json!(value),
         Value::F32(value) => json!(f64::from(*value)),
         Value::Text(text) => json!(text),
-        Value::List(values) => values.iter().map(as_json).collect(),
-        other => panic!("{other:?}"),
+        list => list.as_list().unwrap().iter().map(as_json).collect(),
     }
 }
 

@@ -61,11 +61,8 @@ impl Metadata<'_> {
         wanted: &str,
         of: impl Fn(&Value) -> Option<T>,
     ) -> Result<Option<Vec<T>>> {
-        let values = match (self.0)(key) {
-            None => return Ok(None),
-            Some(Value::List(values)) => values,
-            Some(value) => return Err(other(key, &value, "a list")),
-        };
+        let Some(value) = (self.0)(key) else { return Ok(None) };
+        let Some(values) = value.as_list() else { return Err(other(key, &value, "a list")) };
         let element = |(at, value): (usize, &Value)| {
             of(value).ok_or_else(|| other(&format!("{key}[{at}]"), value, wanted))
         };

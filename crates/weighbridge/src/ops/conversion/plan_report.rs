@@ -64,9 +64,11 @@ pub(super) fn show_plan(report: &mut PlanReport, target: &Target, plan: &Plan) {
 
 fn shown(value: &Value) -> Json {
     match value {
-        Value::List(values) if values.len() > MOST_ELEMENTS => {
-            json!({ "array": value.element_type(), "length": values.len() })
-        }
-        other => other.to_json(),
+        value => match value.list_len() {
+            Some(length) if length > MOST_ELEMENTS => {
+                json!({ "array": value.element_type(), "length": length })
+            }
+            _ => value.to_json(),
+        },
     }
 }

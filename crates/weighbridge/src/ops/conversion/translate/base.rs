@@ -125,22 +125,18 @@ impl Base {
             vocabulary: keys::vocabulary(json).unwrap_or(0),
         };
         let mut made = tokenizer::entries(&repository, kind, pre)?;
-        if let Some(Value::List(own)) = told.value(tokenizer::TOKENS) {
-            // A file has a token for each row of the embedding, if nobody else has one.
-            tokenizer::fill_up(&mut made, own.len() as u64);
-        }
-        let made = made.into_iter().find(|(key, _)| key == tokenizer::TOKENS);
-        let (Some((_, Value::List(made))), Some(Value::List(own))) =
-            (made, told.value(tokenizer::TOKENS))
-        else {
-            return Ok(());
-        };
+        let own = told.value(tokenizer::TOKENS);
+        let Some(own) = own.as_ref().and_then(Value::as_list) else { return Ok(()) };
+        // A file has a token for each row of the embedding, if nobody else has one.
+        tokenizer::fill_up(&mut made, own.len() as u64);
+        let made = made.iter().find(|(key, _)| key == tokenizer::TOKENS);
+        let Some(made) = made.and_then(|(_, value)| value.as_list()) else { return Ok(()) };
         if made.len() != own.len() {
             let message =
                 format!("its tokenizer has {} tokens, the GGUF file has {}", made.len(), own.len());
             return Err(Error::malformed(message));
         }
-        match made.iter().zip(&own).position(|(a, b)| a != b) {
+        match made.iter().zip(own.iter()).position(|(a, b)| a != b) {
             None => Ok(()),
             Some(at) => {
                 let message = format!("token {at} of its tokenizer differs from the GGUF file");

@@ -136,9 +136,12 @@ impl Form {
 
 /// The text of the token whose id stands under a key.
 fn token<'v>(key: &str, find: &impl Fn(&str) -> Option<&'v Value>) -> Option<&'v str> {
-    let id = find(key)?.as_u64()?;
-    let Value::List(tokens) = find(TOKENS)? else { return None };
-    tokens.get(usize::try_from(id).ok()?)?.as_str()
+    let id = usize::try_from(find(key)?.as_u64()?).ok()?;
+    match find(TOKENS)? {
+        Value::List(tokens) => tokens.get(id)?.as_str(),
+        Value::Packed(tokens) => tokens.text(id),
+        _ => None,
+    }
 }
 
 /// How answers are chosen, as far as the model says it.

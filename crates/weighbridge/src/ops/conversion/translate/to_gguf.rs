@@ -50,10 +50,8 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     let architecture = keys::architecture(config).ok_or_else(|| unsupported_family(config))?;
     let weights: Vec<Weight> = model.weights().collect();
     let mut tokenizer = tokenizer_entries(model, config, task.options.pre.as_deref())?;
-    let tokens = tokenizer.iter().find_map(|(key, value)| match value {
-        Value::List(tokens) if key == tokenizer::TOKENS => Some(tokens.len() as u64),
-        _ => None,
-    });
+    let tokens = tokenizer.iter().find(|(key, _)| key == tokenizer::TOKENS);
+    let tokens = tokens.and_then(|(_, value)| value.list_len()).map(|count| count as u64);
     let side = Side {
         weights: weights.iter().map(|w| Named { name: w.name(), shape: w.shape() }).collect(),
         configs: model.configs(),
@@ -269,11 +267,9 @@ fn check_classes(derived: &[Derived], metadata: &Entries) -> Result<()> {
     let classifier = derived.iter().find(|tensor| tensor.name == "cls.output.weight");
     let Some(&rows) = classifier.and_then(|tensor| tensor.shape.first()) else { return Ok(()) };
     let named = metadata.iter().find(|(key, _)| key.ends_with(".classifier.output_labels"));
-    let classes = match named.and_then(|(_, value)| value.value()) {
-        Some(Value::List(classes)) => classes.len() as u64,
-        // Readers take a classifier without names for one of a single class.
-        _ => 1,
-    };
+    let names = named.and_then(|(_, value)| value.value()?.list_len());
+    // Readers take a classifier without names for one of a single class.
+    let classes = names.map_or(1, |count| count as u64);
     if rows == classes {
         Ok(())
     } else {
