@@ -174,8 +174,9 @@ const MOST_OF_A_TENSOR: usize = 64;
 
 fn header(tensors: &[Planned<'_>], places: &[u64], context: &FileContext<'_>) -> Result<Vec<u8>> {
     // A vector that doubles would take twice the memory of a long vocabulary.
-    let names: usize = tensors.iter().map(|tensor| tensor.name.len() + MOST_OF_A_TENSOR).sum();
-    let mut out = Vec::with_capacity(expected_length(own_entries(context)) + names);
+    let names = tensors.iter().map(|tensor| tensor.name.len().saturating_add(MOST_OF_A_TENSOR));
+    let metadata = expected_length(own_entries(context));
+    let mut out = Vec::with_capacity(names.fold(metadata, usize::saturating_add));
     out.extend(MAGIC);
     out.extend(3u32.to_le_bytes());
     out.extend((tensors.len() as u64).to_le_bytes());
@@ -306,17 +307,30 @@ fn packed(out: &mut Vec<u8>, values: &Packed) {
 
 /// About how many bytes metadata has: the lists that make headers long are counted.
 fn expected_length(entries: &[(String, MetadataValue)]) -> usize {
-    let of = |entry: &MetadataValue| match entry {
-        MetadataValue::Raw(bytes) => bytes.len(),
-        MetadataValue::Value(Value::Packed(values)) => match &**values {
-            Packed::Texts(all) => all.bytes() + all.len() * size_of::<u64>(),
-            Packed::U8(all) => all.len(),
-            Packed::I32(_) | Packed::F32(_) => values.len() * size_of::<u32>(),
-        },
-        MetadataValue::Value(Value::Text(text)) => text.len(),
-        MetadataValue::Value(_) => 0,
+    const OTHERS: usize = size_of::<[u64; 4]>();
+    let lengths = |(key, entry): &(String, MetadataValue)| {
+        let list = match entry {
+            MetadataValue::Raw(bytes) => bytes.len(),
+            MetadataValue::Value(Value::Packed(values)) => packed_length(values),
+            MetadataValue::Value(Value::Text(text)) => text.len(),
+            MetadataValue::Value(_) => 0,
+        };
+        list.saturating_add(key.len()).saturating_add(OTHERS)
     };
-    entries.iter().map(|(key, entry)| key.len() + size_of::<[u64; 4]>() + of(entry)).sum()
+    entries.iter().map(lengths).fold(0, usize::saturating_add)
+}
+
+fn packed_length(values: &Packed) -> usize {
+    let each = match values {
+        Packed::Texts(_) => size_of::<u64>(),
+        Packed::U8(_) => size_of::<u8>(),
+        Packed::I32(_) | Packed::F32(_) => size_of::<u32>(),
+    };
+    let texts = match values {
+        Packed::Texts(all) => all.bytes(),
+        _ => 0,
+    };
+    values.len().saturating_mul(each).saturating_add(texts)
 }
 
 fn integer(out: &mut Vec<u8>, bits: u8, bytes: [u8; 8]) {

@@ -17,6 +17,7 @@ mod document;
 mod encode;
 mod entries;
 mod files;
+mod kind;
 mod llama;
 mod merges;
 mod pre;
@@ -39,6 +40,7 @@ use crate::catalog::Value;
 use crate::error::Result;
 pub(crate) use entries::Entries;
 use files::{CONFIG, Files, TOKENIZER, wrong};
+pub use kind::TokenizerKind;
 use special::{Beyond, KINDS, Special};
 use token_type::TokenType;
 use vocabulary::Vocabulary;
@@ -62,71 +64,6 @@ pub struct Repository<'a> {
     pub vocabulary: u64,
 }
 
-/// How to read a family's tokenizer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenizerKind {
-    /// SentencePiece; without its file, byte pairs with or without a fallback to bytes.
-    LlamaLike,
-    /// SentencePiece if its file exists, else byte pairs.
-    PiecesOrPairs,
-    /// SentencePiece if its file exists, else byte pairs with a fallback to bytes and no space before a text.
-    PiecesOrBareLlama,
-    /// Byte pairs if their file exists, else SentencePiece.
-    PairsOrPieces,
-    /// SentencePiece without a space before a text if its file exists, else byte pairs.
-    BarePiecesOrPairs,
-    /// SentencePiece without a space before a text, with the id of the token that ends a turn, if no
-    /// file says that.
-    Pieces(Option<u64>),
-    /// SentencePiece, with ids of special tokens whatever files say of them.
-    PiecesWith(&'static [(&'static str, u64)]),
-    /// Byte pairs, with special tokens beside those that files name: what they are for, and their texts.
-    BytePairs(&'static [(&'static str, &'static str)]),
-    /// SentencePiece, with the added tokens of all files; Phi-4 has byte pairs.
-    Phi3,
-    /// Words and parts of words.
-    WordPieces,
-    /// Pieces with scores; the likeliest segmentation wins.
-    Unigram,
-    /// The same from SentencePiece's file, under either of its names.
-    UnigramPieces,
-    /// Word pieces or unigram, as `tokenizer.json` states.
-    WordPiecesOrUnigram,
-    /// Byte pairs, for an encoder.
-    EncoderPairs,
-    /// SentencePiece; whether a space stands before a text is what files say.
-    PiecesAsStated,
-    /// SentencePiece if its file exists, else byte pairs whose added tokens are special if files say so.
-    PiecesOrMarked,
-    /// Such byte pairs, with a token before every text.
-    MarkedAndBegun,
-    /// Byte pairs with a fallback to bytes and their merges, as Gemma 4 has them.
-    Gemma4,
-}
-
-impl TokenizerKind {
-    /// What it is read from, in words.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::LlamaLike
-            | Self::PiecesOrPairs
-            | Self::PairsOrPieces
-            | Self::PiecesOrBareLlama
-            | Self::BarePiecesOrPairs
-            | Self::PiecesOrMarked
-            | Self::Phi3 => "SentencePiece or byte pairs",
-            Self::Pieces(_) | Self::PiecesWith(_) | Self::PiecesAsStated => "SentencePiece",
-            Self::BytePairs(_) | Self::EncoderPairs | Self::MarkedAndBegun | Self::Gemma4 => {
-                "byte pairs"
-            }
-            Self::WordPieces => "WordPiece",
-            Self::Unigram | Self::UnigramPieces => "Unigram",
-            Self::WordPiecesOrUnigram => "WordPiece or Unigram",
-        }
-    }
-}
-
 /// Returns the tokenizer metadata, in the converter's order. `pre` overrides the pre-tokenizer's
 /// name.
 pub fn entries(
@@ -140,30 +77,13 @@ pub fn entries(
         TokenizerKind::LlamaLike => llama_like(files, entries, pre)?,
         TokenizerKind::PiecesOrPairs => piece_or_pairs(files, entries, pre)?,
         TokenizerKind::PiecesOrBareLlama => bare_llama(files, entries)?,
-        TokenizerKind::PairsOrPieces if files.tokenizer.is_some() => {
-            pairs_with(files, entries, pre, &[])?;
-        }
+        TokenizerKind::PairsOrPieces if files.tokenizer.is_some() => pairs(files, entries, pre)?,
         TokenizerKind::PairsOrPieces => piece_or_pairs(files, entries, pre)?,
         TokenizerKind::BytePairs(tokens) => pairs_with(files, entries, pre, tokens)?,
-        TokenizerKind::PiecesWith(tokens) => {
-            sentencepiece::write(files, entries)?;
-            for (kind, id) in tokens {
-                entries.id(&format!("tokenizer.ggml.{kind}_token_id"), *id);
-            }
-        }
+        TokenizerKind::PiecesWith(tokens) => pieces_with(files, entries, tokens)?,
         TokenizerKind::Pieces(ends_turn) => pieces(files, entries, ends_turn)?,
-        TokenizerKind::BarePiecesOrPairs => {
-            piece_or_pairs(files, entries, pre)?;
-            if sentencepiece::is_there(files)? {
-                entries.flag(SPACE_PREFIX, false);
-            }
-        }
-        TokenizerKind::Phi3
-            if files.config.get("tokenizer_class") == Some(&json!("GPT2Tokenizer")) =>
-        {
-            pairs_with(files, entries, pre, &[])?;
-        }
-        TokenizerKind::Phi3 => sentencepiece::write_phi3(files, entries)?,
+        TokenizerKind::BarePiecesOrPairs => bare_pieces_or_pairs(files, entries, pre)?,
+        TokenizerKind::Phi3 => phi3(files, entries, pre)?,
         TokenizerKind::WordPiecesOrUnigram
             if files.need_tokenizer()?["model"]["type"] != "WordPiece" =>
         {
@@ -174,7 +94,10 @@ pub fn entries(
         }
         TokenizerKind::Unigram => unigram::write(files, entries)?,
         TokenizerKind::UnigramPieces => unigram_pieces::write(files, entries)?,
-        TokenizerKind::PiecesAsStated => pieces_as_stated(files, entries)?,
+        TokenizerKind::PiecesAsStated => {
+            sentencepiece::write(files, entries)?;
+            stated_prefix(files, entries);
+        }
         TokenizerKind::PiecesOrMarked if sentencepiece::is_there(files)? => {
             sentencepiece::write(files, entries)?;
         }
@@ -191,7 +114,7 @@ pub fn entries(
             entries.flag("tokenizer.ggml.add_bos_token", true);
         }
         TokenizerKind::EncoderPairs => {
-            pairs_with(files, entries, pre, &[])?;
+            pairs(files, entries, pre)?;
             entries.id("tokenizer.ggml.token_type_count", files.token_types());
         }
     }
@@ -240,19 +163,45 @@ fn bare_llama(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     Ok(())
 }
 
-fn pieces_as_stated(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
-    sentencepiece::write(files, entries)?;
+/// Whether a space stands before a text, if a file says so.
+fn stated_prefix(files: &Files<'_>, entries: &mut Entries) {
     if let Some(Json::Bool(prefix)) = files.config.get("add_prefix_space") {
         entries.flag(SPACE_PREFIX, *prefix);
     }
+}
+
+fn pieces_with(files: &Files<'_>, entries: &mut Entries, tokens: &[(&str, u64)]) -> Result<()> {
+    sentencepiece::write(files, entries)?;
+    for (kind, id) in tokens {
+        entries.id(&format!("tokenizer.ggml.{kind}_token_id"), *id);
+    }
     Ok(())
+}
+
+fn bare_pieces_or_pairs(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+    piece_or_pairs(files, entries, pre)?;
+    if sentencepiece::is_there(files)? {
+        entries.flag(SPACE_PREFIX, false);
+    }
+    Ok(())
+}
+
+fn phi3(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+    match files.config.get("tokenizer_class").and_then(Json::as_str) {
+        Some("GPT2Tokenizer") => pairs(files, entries, pre),
+        _ => sentencepiece::write_phi3(files, entries),
+    }
+}
+
+fn pairs(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+    pairs_with(files, entries, pre, &[])
 }
 
 fn piece_or_pairs(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
     if sentencepiece::is_there(files)? {
         sentencepiece::write(files, entries)
     } else {
-        pairs_with(files, entries, pre, &[])
+        pairs(files, entries, pre)
     }
 }
 
@@ -260,15 +209,13 @@ fn llama_like(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Re
     if files.tokenizer.is_none() && (files.repository.files)(tekken::FILE)?.is_some() {
         return tekken::write(files, entries);
     }
-    if let Some(Json::Bool(prefix)) = files.config.get("add_prefix_space") {
-        entries.flag(SPACE_PREFIX, *prefix);
-    }
+    stated_prefix(files, entries);
     if sentencepiece::is_there(files)? {
         sentencepiece::write(files, entries)?;
     } else if llama::is_for(files.need_tokenizer()?) {
         llama::write(files, entries)?;
     } else {
-        pairs_with(files, entries, pre, &[])?;
+        pairs(files, entries, pre)?;
     }
     // Code Llama's vocabulary, and that of the small Granite models, are known by their sizes.
     if files.repository.vocabulary == 32016 {

@@ -1,0 +1,66 @@
+//! How a family's tokenizer is read.
+
+/// How to read a family's tokenizer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenizerKind {
+    /// SentencePiece; without its file, byte pairs with or without a fallback to bytes.
+    LlamaLike,
+    /// SentencePiece if its file exists, else byte pairs.
+    PiecesOrPairs,
+    /// SentencePiece if its file exists, else byte pairs with a fallback to bytes and no space before a text.
+    PiecesOrBareLlama,
+    /// Byte pairs if their file exists, else SentencePiece.
+    PairsOrPieces,
+    /// SentencePiece without a space before a text if its file exists, else byte pairs.
+    BarePiecesOrPairs,
+    /// SentencePiece without a space before a text, with the id of the token that ends a turn, if no
+    /// file says that.
+    Pieces(Option<u64>),
+    /// SentencePiece, with ids of special tokens whatever files say of them.
+    PiecesWith(&'static [(&'static str, u64)]),
+    /// Byte pairs, with special tokens beside those that files name: what they are for, and their texts.
+    BytePairs(&'static [(&'static str, &'static str)]),
+    /// SentencePiece, with the added tokens of all files; Phi-4 has byte pairs.
+    Phi3,
+    /// Words and parts of words.
+    WordPieces,
+    /// Pieces with scores; the likeliest segmentation wins.
+    Unigram,
+    /// The same from SentencePiece's file, under either of its names.
+    UnigramPieces,
+    /// Word pieces or unigram, as `tokenizer.json` states.
+    WordPiecesOrUnigram,
+    /// Byte pairs, for an encoder.
+    EncoderPairs,
+    /// SentencePiece; whether a space stands before a text is what files say.
+    PiecesAsStated,
+    /// SentencePiece if its file exists, else byte pairs whose added tokens are special if files say so.
+    PiecesOrMarked,
+    /// Such byte pairs, with a token before every text.
+    MarkedAndBegun,
+    /// Byte pairs with a fallback to bytes and their merges, as Gemma 4 has them.
+    Gemma4,
+}
+
+impl TokenizerKind {
+    /// What it is read from, in words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LlamaLike
+            | Self::PiecesOrPairs
+            | Self::PairsOrPieces
+            | Self::PiecesOrBareLlama
+            | Self::BarePiecesOrPairs
+            | Self::PiecesOrMarked
+            | Self::Phi3 => "SentencePiece or byte pairs",
+            Self::Pieces(_) | Self::PiecesWith(_) | Self::PiecesAsStated => "SentencePiece",
+            Self::BytePairs(_) | Self::EncoderPairs | Self::MarkedAndBegun | Self::Gemma4 => {
+                "byte pairs"
+            }
+            Self::WordPieces => "WordPiece",
+            Self::Unigram | Self::UnigramPieces => "Unigram",
+            Self::WordPiecesOrUnigram => "WordPiece or Unigram",
+        }
+    }
+}
