@@ -101,6 +101,22 @@ def bert(folder):
     return dict(pad_token_id=0)
 
 
+WORD_ENDS = dict(unk_token="[UNK]", sep_token="[SEP]", pad_token="[PAD]", cls_token="[CLS]", mask_token="[MASK]")
+
+
+def modern(ends=("[CLS]", "[SEP]"), **more):
+    """ModernBERT's: byte pairs with BERT's special tokens."""
+
+    def write(folder):
+        said = settings("PreTrainedTokenizerFast", **WORD_ENDS, **more)
+        tokens = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+        ids = vocabularies.byte_level_bpe(folder, [byte_level(use_regex=True)], tokens, said, normalizer=dict(type="NFC"), ends=ends)
+        first, last = ids["[CLS]"], ids["[SEP]"]
+        return dict(bos_token_id=first, cls_token_id=first, eos_token_id=last, sep_token_id=last, pad_token_id=ids["[PAD]"])
+
+    return write
+
+
 ROBERTA = dict(bos_token="<s>", eos_token="</s>", sep_token="</s>", cls_token="<s>", unk_token="<unk>", pad_token="<pad>", mask_token="<mask>")
 
 

@@ -43,7 +43,9 @@ def tokens(folder):
         ids = [*known.values(), *(token["id"] for token in tokenizer["added_tokens"])]
         return max(ids) + 1
     paths = [os.path.join(folder, name) for name in ("tokenizer.model", "spiece.model")]
-    path = next(path for path in paths if os.path.exists(path))
+    path = next((path for path in paths if os.path.exists(path)), None)
+    if path is None:
+        return 0
     model = vocabularies.sentencepiece.ModelProto.FromString(open(path, "rb").read())
     return max(len(model.pieces) + 1, 298 if os.path.exists(os.path.join(folder, "added_tokens.json")) else 0)
 

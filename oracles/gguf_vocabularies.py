@@ -90,7 +90,7 @@ def digits():
     return [dict(type="Digits", individual_digits=True), byte_level(use_regex=True)]
 
 
-def byte_level_bpe(folder, parts, tokens, settings, bos=None, ignore_merges=False, spelled=False, normalizer=None, roberta=False):
+def byte_level_bpe(folder, parts, tokens, settings, bos=None, ignore_merges=False, spelled=False, normalizer=None, roberta=False, ends=None):
     """A byte-level tokenizer.json. `tokens` are added after the words; `<tool_call>` alone is not special.
 
     Returns the ids of the added tokens. `spelled` merges are strings, as older files have them.
@@ -113,6 +113,8 @@ def byte_level_bpe(folder, parts, tokens, settings, bos=None, ignore_merges=Fals
     processor = byte_level() if bos is None else dict(type="Sequence", processors=[byte_level(), template(bos, ids[bos])])
     if roberta:
         processor = dict(type="RobertaProcessing", sep=["</s>", ids["</s>"]], cls=["<s>", ids["<s>"]], trim_offsets=True, add_prefix_space=False)
+    if ends:
+        processor = around(*((token, ids[token]) for token in ends))
     tokenizer = dict(
         version="1.0",
         truncation=None,

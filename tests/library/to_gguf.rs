@@ -294,7 +294,7 @@ fn encoders_that_readers_would_misread_are_refused() {
         assert!(error.contains(words), "{error}");
     };
     says(&with_setting("nomic_bert", "prenorm", json!(true)), "`prenorm` true");
-    says(&with_setting("nomic_bert", "moe_every_n_layers", json!(2)), "moe_every_n_layers");
+    says(&with_setting("nomic_bert", "moe_every_n_layers", json!(2)), "`nomic-bert-moe` has no");
     says(&with_setting("nomic_bert", "n_positions", json!(4096)), "context_length");
     says(&with_setting("xlm-roberta", "pad_token_id", json!(30)), "positions start at row 31");
     let two = json!({ "0": "no", "1": "yes" });

@@ -19,14 +19,15 @@ pub(super) const BERT: Family = Family {
         sizes: [30522, 768, 3072, 12, 12, 512],
         epsilon: ("layer_norm_eps", 1e-12),
         learns_positions: true,
+        more: &[("type_vocab_size", 2.0)],
         ..DEFAULTS
     }),
-    tokenizer: Tokenizer::WordPieces,
+    tokenizer: Tokenizer::Encoder(EncoderTokens::WordPieces),
     mlx: false,
     ..DECODER
 };
 
-const RULES: &[Rule] = &[
+pub(super) const RULES: &[Rule] = &[
     differs(&["hidden_act"], gelu, "uses gelu"),
     differs(&["is_decoder"], off, "looks ahead, too"),
     free(&["type_vocab_size", "position_embedding_type", "gradient_checkpointing", "model_args"]),

@@ -32,6 +32,8 @@ pub(crate) struct Defaults {
     pub more: &'static [(&'static str, f64)],
     /// Further keys with truth values.
     pub flags: &'static [(&'static str, bool)],
+    /// Further keys with texts.
+    pub texts: &'static [(&'static str, &'static str)],
 }
 
 /// Whether a class knows the width of a head.
@@ -87,4 +89,5 @@ pub(crate) const DEFAULTS: Defaults = Defaults {
     learns_positions: false,
     more: &[],
     flags: &[],
+    texts: &[],
 };

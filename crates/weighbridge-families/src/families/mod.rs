@@ -92,6 +92,14 @@ families! {
     mt5::MT5,
     umt5::UMT5,
     t5_encoder::T5_ENCODER,
+    modern_bert::MODERN_BERT,
+    distilbert::DISTILBERT,
+    camembert::CAMEMBERT,
+    eurobert::EUROBERT,
+    llama_embed::LLAMA_EMBED,
+    neo_bert::NEO_BERT,
+    jina_bert_v2::JINA_BERT_V2,
+    nomic_bert_moe::NOMIC_BERT_MOE,
 
     // Latent attention, and the models of Bailing and MiniCPM.
     glm4_moe_lite::GLM4_MOE_LITE,

@@ -12,16 +12,19 @@ pub(super) const NOMIC_BERT: Family = Family {
     // Those with experts have their matrices in other shapes.
     unlike: &["nomic-bert-moe"],
     rows: &[ROWS],
-    keys: &[BASE, &[("context_length", Count, Made(context))], ENCODER],
-    refuse: check,
+    fits: |config| !super::nomic_bert_moe::has_experts(config),
+    keys: &[BASE, CONTEXT_KEYS, ENCODER],
+    refuse: |settings, _| check_all(settings, "swiglu", false),
     rules: &[RULES],
     scalings: &[],
     defaults: None,
-    tokenizer: Tokenizer::WordPiecesOrUnigram,
+    tokenizer: Tokenizer::Encoder(EncoderTokens::WordPiecesOrUnigram),
     ..BERT
 };
 
-const RULES: &[Rule] = &[
+pub(super) const CONTEXT_KEYS: &[KeyRow] = &[("context_length", Count, Made(context))];
+
+pub(super) const RULES: &[Rule] = &[
     differs(&["rotary_scaling_factor"], off, "does not stretch rotary positions for long texts"),
     differs(&["use_rms_norm"], off, "uses norms with a mean"),
     differs(&["parallel_block"], off, "runs attention before the feed-forward layers"),
@@ -89,19 +92,17 @@ fn context(settings: &Settings) -> Option<Json> {
 }
 
 /// Refuses models of Nomic's that readers would take for another one: they know no others of that name.
-fn check(settings: &Settings, _: &About<'_>) -> Result<()> {
+pub(super) fn check_all(settings: &Settings, activation: &str, has_biases: bool) -> Result<()> {
     let needed = [
         ("causal", json!(false)),
-        ("qkv_proj_bias", json!(false)),
-        ("mlp_fc1_bias", json!(false)),
-        ("mlp_fc2_bias", json!(false)),
+        ("qkv_proj_bias", json!(has_biases)),
+        ("mlp_fc1_bias", json!(has_biases)),
+        ("mlp_fc2_bias", json!(has_biases)),
         ("prenorm", json!(false)),
         ("rotary_emb_interleaved", json!(false)),
         ("rotary_emb_scale_base", Json::Null),
-        ("moe_every_n_layers", Json::Null),
-        ("num_experts", Json::Null),
         ("rotary_emb_fraction", json!(1.0)),
-        ("activation_function", json!("swiglu")),
+        ("activation_function", json!(activation)),
     ];
     for (key, wanted) in &needed {
         let value = settings.find(&[*key]).unwrap_or(&Json::Null);

@@ -22,7 +22,7 @@ pub(super) const T5: Family = Family {
         more: &[("d_kv", 64.0), ("relative_attention_num_buckets", 32.0)],
         ..DEFAULTS
     }),
-    tokenizer: Tokenizer::UnigramPieces,
+    tokenizer: Tokenizer::Encoder(EncoderTokens::UnigramPieces),
     mlx: false,
     ..DECODER
 };

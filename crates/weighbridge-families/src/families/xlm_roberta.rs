@@ -10,9 +10,9 @@ pub(super) const XLM_ROBERTA: Family = Family {
         sizes: [30522, 768, 3072, 12, 12, 512],
         epsilon: ("layer_norm_eps", 1e-12),
         learns_positions: true,
-        more: &[("pad_token_id", 1.0)],
+        more: &[("pad_token_id", 1.0), ("type_vocab_size", 2.0)],
         ..DEFAULTS
     }),
-    tokenizer: Tokenizer::Unigram,
+    tokenizer: Tokenizer::Encoder(EncoderTokens::Unigram),
     ..ROBERTA
 };

@@ -80,9 +80,9 @@ impl<'a> Files<'a> {
         Ok(Some(text.replace("\r\n", "\n").replace('\r', "\n")))
     }
 
-    /// How many kinds of tokens an encoder tells apart; two where its config does not say.
+    /// How many kinds of tokens an encoder tells apart; one where neither its config nor its class says.
     pub fn token_types(&self) -> u64 {
-        self.repository.config["type_vocab_size"].as_u64().unwrap_or(2)
+        crate::families::settings(self.repository.config).count("type_vocab_size").unwrap_or(1)
     }
 
     /// How many tokens there are, which fits since it was looked at on opening.

@@ -1,5 +1,7 @@
 //! How a family's tokenizer is read.
 
+use super::EncoderTokens;
+
 /// How to read a family's tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenizerKind {
@@ -22,16 +24,8 @@ pub enum TokenizerKind {
     BytePairs(&'static [(&'static str, &'static str)]),
     /// SentencePiece, with the added tokens of all files; Phi-4 has byte pairs.
     Phi3,
-    /// Words and parts of words.
-    WordPieces,
-    /// Pieces with scores; the likeliest segmentation wins.
-    Unigram,
-    /// The same from SentencePiece's file, under either of its names.
-    UnigramPieces,
-    /// Word pieces or unigram, as `tokenizer.json` states.
-    WordPiecesOrUnigram,
-    /// Byte pairs, for an encoder.
-    EncoderPairs,
+    /// An encoder's.
+    Encoder(EncoderTokens),
     /// SentencePiece; whether a space stands before a text is what files say.
     PiecesAsStated,
     /// SentencePiece if its file exists, else byte pairs whose added tokens are special if files say so.
@@ -55,12 +49,8 @@ impl TokenizerKind {
             | Self::PiecesOrMarked
             | Self::Phi3 => "SentencePiece or byte pairs",
             Self::Pieces(_) | Self::PiecesWith(_) | Self::PiecesAsStated => "SentencePiece",
-            Self::BytePairs(_) | Self::EncoderPairs | Self::MarkedAndBegun | Self::Gemma4 => {
-                "byte pairs"
-            }
-            Self::WordPieces => "WordPiece",
-            Self::Unigram | Self::UnigramPieces => "Unigram",
-            Self::WordPiecesOrUnigram => "WordPiece or Unigram",
+            Self::BytePairs(_) | Self::MarkedAndBegun | Self::Gemma4 => "byte pairs",
+            Self::Encoder(encoder) => encoder.name(),
         }
     }
 }

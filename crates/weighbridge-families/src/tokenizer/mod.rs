@@ -15,6 +15,7 @@ mod byte_pairs;
 mod decode;
 mod document;
 mod encode;
+mod encoders;
 mod entries;
 mod files;
 mod kind;
@@ -38,6 +39,7 @@ use serde_json::{Value as Json, json};
 
 use crate::catalog::Value;
 use crate::error::Result;
+pub use encoders::EncoderTokens;
 pub(crate) use entries::Entries;
 use files::{CONFIG, Files, TOKENIZER, wrong};
 pub use kind::TokenizerKind;
@@ -84,16 +86,7 @@ pub fn entries(
         TokenizerKind::Pieces(ends_turn) => pieces(files, entries, ends_turn)?,
         TokenizerKind::BarePiecesOrPairs => bare_pieces_or_pairs(files, entries, pre)?,
         TokenizerKind::Phi3 => phi3(files, entries, pre)?,
-        TokenizerKind::WordPiecesOrUnigram
-            if files.need_tokenizer()?["model"]["type"] != "WordPiece" =>
-        {
-            unigram::write(files, entries)?;
-        }
-        TokenizerKind::WordPieces | TokenizerKind::WordPiecesOrUnigram => {
-            word_piece::write(files, entries, pre)?;
-        }
-        TokenizerKind::Unigram => unigram::write(files, entries)?,
-        TokenizerKind::UnigramPieces => unigram_pieces::write(files, entries)?,
+        TokenizerKind::Encoder(encoder) => encoders::write(files, entries, encoder, pre)?,
         TokenizerKind::PiecesAsStated => {
             sentencepiece::write(files, entries)?;
             stated_prefix(files, entries);
@@ -112,10 +105,6 @@ pub fn entries(
             llama::write_gemma4(files, entries)?;
             entries.flag(SPACE_PREFIX, false);
             entries.flag("tokenizer.ggml.add_bos_token", true);
-        }
-        TokenizerKind::EncoderPairs => {
-            pairs(files, entries, pre)?;
-            entries.id("tokenizer.ggml.token_type_count", files.token_types());
         }
     }
     Ok(all.finished())

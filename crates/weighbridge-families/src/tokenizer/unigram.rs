@@ -31,6 +31,26 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
         Some(bytes) => from_model(files, &bytes).map_err(|e| e.in_file(Path::new(MODEL)))?,
         None => from_json(files)?,
     };
+    write_all(found, files, entries)
+}
+
+/// The id of XLM-RoBERTa's mask, which its file of SentencePiece does not have.
+const MASK: usize = 250_001;
+
+/// The same with the token for masks where the file of SentencePiece has no piece for it.
+pub(super) fn write_masked(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    let Some(bytes) = (files.repository.files)(MODEL)? else {
+        return write_all(from_json(files)?, files, entries);
+    };
+    let mut found = from_model(files, &bytes).map_err(|e| e.in_file(Path::new(MODEL)))?;
+    let Some(mask) = found.pieces.get_mut(MASK) else {
+        return Err(Error::unsupported(format!("{MODEL} has too few pieces: no token {MASK}")));
+    };
+    *mask = Piece { text: "<mask>".to_owned(), score: 0.0, kind: TokenType::Control };
+    write_all(found, files, entries)
+}
+
+fn write_all(found: Unigram, files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let count = found.pieces.len();
     Piece::write(found.pieces, "t5", entries);
     entries.flag(super::SPACE_PREFIX, found.adds_space);

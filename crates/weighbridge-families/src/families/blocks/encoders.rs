@@ -13,6 +13,10 @@ pub(crate) const POOLING_STEP: &str = " pooling";
 
 pub(crate) const POOLING: KeyRow = ("pooling_type", Count, Made(pooling));
 
+/// How vectors are pooled before a classifier, which few configs say.
+pub(crate) const CLASSIFIER_POOLING: KeyRow =
+    ("classifier.pooling_type", Count, Made(classifier_pooling));
+
 /// The numbers of ways to pool, and what older and newer configs of the step call them.
 pub(crate) const POOLINGS: [(u64, &str, &str); 3] = [
     (1, "pooling_mode_mean_tokens", "mean"),
@@ -24,6 +28,7 @@ pub(crate) const POOLINGS: [(u64, &str, &str); 3] = [
 pub(crate) const ENCODER: &[KeyRow] = &[
     ("attention.causal", Flag, Made(|_| Some(false.into()))),
     POOLING,
+    CLASSIFIER_POOLING,
     ("classifier.output_labels", Texts, Made(classes)),
 ];
 
@@ -37,6 +42,14 @@ fn pooling(settings: &Settings) -> Option<Json> {
     let flagged = POOLINGS.iter().find(|(_, flag, _)| config[*flag] == true);
     let found = flagged.or(POOLINGS.iter().find(|(.., mode)| config["pooling_mode"] == *mode));
     Some(found.map_or_else(|| config.clone(), |(number, ..)| (*number).into()))
+}
+
+/// Ways that llama.cpp knows; others are left out, and matter to classifiers only.
+fn classifier_pooling(settings: &Settings) -> Option<Json> {
+    let stated = settings.find(&["classifier_pooling"])?;
+    let ways = POOLINGS.iter().filter(|(.., mode)| ["mean", "cls"].contains(mode));
+    let mut found = ways.filter(|(.., mode)| stated == mode);
+    found.next().map(|(number, ..)| (*number).into())
 }
 
 /// The names of the classes, in their order. Two that nobody named are what every config of

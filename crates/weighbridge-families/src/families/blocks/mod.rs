@@ -48,5 +48,5 @@ pub(crate) use super::told::{Told, as_json, single};
 pub(crate) use crate::catalog::Value;
 pub(crate) use crate::change::Change;
 pub(crate) use crate::error::{Error, Result};
-pub(crate) use crate::tokenizer::TokenizerKind as Tokenizer;
+pub(crate) use crate::tokenizer::{EncoderTokens, TokenizerKind as Tokenizer};
 pub(crate) use crate::view::{Matrix, Rows, View};

@@ -164,6 +164,9 @@ fn fill(values: &mut Map<String, Json>, class: Option<&Defaults>) -> Map<String,
     for &(key, flag) in class.flags {
         values.entry(key).or_insert(flag.into());
     }
+    for &(key, text) in class.texts {
+        values.entry(key).or_insert(text.into());
+    }
     if let Some(context) = class.original_context {
         values.entry("original_max_position_embeddings").or_insert(context.into());
     }

@@ -26,6 +26,7 @@ pub(super) fn filled(values: &Values, class: &Defaults) -> Values {
     let stated = object(values, "rope_parameters");
     let theta = values.get("rope_theta").cloned().unwrap_or_else(|| class.theta.into());
     if let Some(local) = class.local_theta {
+        let theta = super::first(values, THETA).cloned().unwrap_or(theta);
         return by_layer(values, class, theta, local);
     }
     let mut rope = scaling(values).or(stated).cloned().unwrap_or_else(|| by_default(class));
@@ -61,7 +62,7 @@ fn by_default(class: &Defaults) -> Values {
 fn by_layer(values: &Values, class: &Defaults, theta: Json, local: f64) -> Values {
     let stated = object(values, "rope_parameters");
     let mut rope = stated.cloned().unwrap_or_default();
-    let local = values.get("rope_local_base_freq").cloned().unwrap_or_else(|| local.into());
+    let local = super::first(values, LOCAL_THETA).cloned().unwrap_or_else(|| local.into());
     for (layers, theta) in [("full_attention", theta), ("sliding_attention", local)] {
         // Nothing said is a type too: `type` in what is added later does not change it.
         let unsaid = || Values::from_iter([("rope_type".to_owned(), "default".into())]);

@@ -166,6 +166,8 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &["bytes in words"],
         &[
+            // Jina's model for code says that it is BERT.
+            (&[Roberta, Family(&["bert"])], "jina-v2-code"),
             (&[Roberta], "roberta-bpe"),
             (&[Family(&["phi"])], "phi-2"),
             // Three vocabularies that cannot be told apart by what they make of a text.
