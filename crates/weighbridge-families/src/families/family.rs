@@ -47,6 +47,7 @@ pub struct Family {
     /// Which output heads it leaves out.
     pub(crate) drops_head: DropsHead,
     /// How names of weights begin that the converter leaves out, with `#` for numbers, and what they are.
+    /// Those with a slash stand outside of the model.
     pub(crate) left_out: &'static [(&'static str, &'static str)],
 
     /// The stacks of a layer's experts in the order in which the converter writes them, if that is not
@@ -158,6 +159,10 @@ impl Family {
         }
         let (below, _) = pattern(name.strip_prefix(prefix).unwrap_or(name));
         let is_one = |start: &str| below.starts_with(start) || name.starts_with(start);
+        let is_one = |start: &str| match start.strip_prefix('/') {
+            Some(outside) => name.starts_with(outside),
+            None => is_one(start),
+        };
         self.left_out.iter().find(|(start, _)| is_one(start)).map(|(_, what)| *what)
     }
 }

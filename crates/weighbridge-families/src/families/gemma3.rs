@@ -54,7 +54,7 @@ const RULES: &[Rule] = &[
     UNSCALED_WINDOWS,
 ];
 
-const KEYS: &[KeyRow] = &[
+pub(super) const KEYS: &[KeyRow] = &[
     (
         "final_logit_softcapping",
         Number,

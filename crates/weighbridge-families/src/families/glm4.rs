@@ -6,9 +6,6 @@ pub(super) const GLM4: Family = Family {
     architecture: "glm4",
     classes: &["Glm4ForCausalLM"],
     types: &["glm4"],
-    // With rotary embeddings in sections, as the models that see images have them, the converter
-    // changes the order of rows.
-    unlike: &["glm4v", "glm4v_text", "glm_ocr", "glm_ocr_text"],
     rows: &[TRUNK, ATTENTION, FUSED_MLP, NORMS],
     keys: &[BASE, &[("rope.dimension_count", Count, Made(rotated_width))]],
     rules: &[RULES, ROPE],
@@ -37,7 +34,7 @@ pub(super) const GLM4: Family = Family {
 
 const RULES: &[Rule] = &[SILU, free(&["attention_bias"])];
 
-const NORMS: &[Row] = &[
+pub(super) const NORMS: &[Row] = &[
     ("layers.#.input_layernorm", &["blk.#.attn_norm"], Norm),
     ("layers.#.post_self_attn_layernorm", &["blk.#.post_attention_norm"], Norm),
     ("layers.#.post_attention_layernorm", &["blk.#.ffn_norm"], Norm),

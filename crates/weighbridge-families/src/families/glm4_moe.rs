@@ -60,7 +60,7 @@ pub(super) const SPECIAL: Tokenizer = Tokenizer::BytePairs(&[
 
 const RULES: &[Rule] = &[SILU, free(&["attention_bias", "use_qk_norm"])];
 
-const KEYS: &[KeyRow] = &[
+pub(super) const KEYS: &[KeyRow] = &[
     ("block_count", Count, Made(layers_and_next)),
     ("rope.dimension_count", Count, Made(rotated_width)),
     ("expert_count", Count, Any(&["n_routed_experts"])),

@@ -4,7 +4,15 @@ use super::family::*;
 
 pub(super) const LLAMA: Family = Family {
     architecture: "llama",
-    classes: &["LlamaForCausalLM", "LLaMAForCausalLM", "LlamaModel"],
+    classes: &[
+        "LlamaForCausalLM",
+        "LLaMAForCausalLM",
+        "LlamaModel",
+        "LlavaForConditionalGeneration",
+        "VoxtralForConditionalGeneration",
+        "VLlama3ForCausalLM",
+        "IQuestCoderForCausalLM",
+    ],
     types: &["llama"],
     rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS, MIXTRAL_EXPERTS, EXPERTS],
     pairs: true,

@@ -84,6 +84,7 @@ families! {
     nomic_bert::NOMIC_BERT,
 
     // Gemma and its relatives.
+    gemma_embedding::GEMMA_EMBEDDING,
     gemma4::GEMMA4,
     gemma4_unified::GEMMA4_UNIFIED,
 
@@ -142,6 +143,17 @@ families! {
     qwen3_vl::QWEN3_VL,
     qwen3_vl_moe::QWEN3_VL_MOE,
     qwen3_next::QWEN3_NEXT,
+    paddleocr::PADDLEOCR,
+    chameleon::CHAMELEON,
+    glm4v::GLM4V,
+    glm_ocr::GLM_OCR,
+    glm4v_moe::GLM4V_MOE,
+    solar_open::SOLAR_OPEN,
+    minicpmv4_6::MINICPMV4_6,
+    step_vl::STEP_VL,
+    kormo::KORMO,
+    janus::JANUS,
+    sarashina2_vision::SARASHINA2_VISION,
 
     // Mixtures of experts.
     olmoe::OLMOE,

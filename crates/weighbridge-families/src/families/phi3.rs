@@ -4,7 +4,7 @@ use super::family::*;
 
 pub(super) const PHI3: Family = Family {
     architecture: "phi3",
-    classes: &["Phi3ForCausalLM"],
+    classes: &["Phi3ForCausalLM", "Phi4ForCausalLMV"],
     types: &["phi3"],
     rows: &[TRUNK, ATTENTION, FUSED_MLP, TWO_NORMS],
     early: &[("rope.scaling.attn_factor", Number, Made(attention_factor))],

@@ -4,7 +4,13 @@ use super::family::*;
 
 pub(super) const QWEN2: Family = Family {
     architecture: "qwen2",
-    classes: &["Qwen2ForCausalLM", "Qwen2Model"],
+    classes: &[
+        "Qwen2ForCausalLM",
+        "Qwen2Model",
+        "Qwen2AudioForConditionalGeneration",
+        "AudioFlamingo3ForConditionalGeneration",
+        "DotsOCRForCausalLM",
+    ],
     types: &["qwen2"],
     keys: &[BASE, &[POOLING]],
     rules: &[RULES, ROPE],

@@ -68,7 +68,7 @@ pub(super) const LINEAR_RULES: &[Rule] = &[
     ]),
 ];
 
-const RULES: &[Rule] = &[fails(
+pub(super) const RULES: &[Rule] = &[fails(
     &["rope_scaling.mrope_section", "rope_parameters"],
     has_usual_sections,
     "without sections it takes those of heads with 64 rotated dimensions",

@@ -247,10 +247,11 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
     }
     if matches!(laid, Some(Place::Joined(_))) {
         shape[0] = joined_rows(&name, pieces)?;
-        // Vectors in another order are columns.
-        if whole.len() == 1 && shape[1..] == [1] {
-            shape.truncate(1);
-        }
+    }
+    // Vectors in another order are columns.
+    let is_laid = laid.is_some_and(|place| place != Place::Whole);
+    if is_laid && shape.len() == whole.len() + 1 && shape.last() == Some(&1) {
+        shape.pop();
     }
     let pieces = pieces.values().map(|piece| (piece.weight, piece.view.clone())).collect();
     Ok(Tensor { name, shape, pieces, turns: 1 })

@@ -344,5 +344,5 @@ const VISION: &[&str] = &[
     "vision_tower.", "vision_model.", "vision_encoder.", "vision_language_adapter.", "visual.",
     "multi_modal_projector.", "multimodal_projector.", "mm_projector.", "patch_merger.",
     "pre_mm_projector_norm.", "merger.", "embed_vision.",
-    "vision_embedder.",
+    "vision_embedder.", "connector.",
 ];
