@@ -19,6 +19,7 @@ pub(super) const DEEPSEEK_OCR: Family = Family {
     early: &[("tokenizer.chat_template", Text, Made(|_| Some(TEMPLATE.into())))],
     keys: &[KEYS],
     rules: &[RULES, ROPE],
+    as_stated: true,
     defaults: None,
     back: None,
     ..DEEPSEEK_V2

@@ -73,6 +73,9 @@ pub struct Family {
     pub(crate) rules: &'static [&'static [Rule]],
     /// The kinds of scaling of rotary positions that its files carry.
     pub(crate) scalings: &'static [&'static str],
+    /// Whether transformers knows no config of the whole, and so reads that of the language model, which it
+    /// may know, neither.
+    pub(crate) as_stated: bool,
     /// What transformers fills in where a config is silent, if it knows the family.
     pub(crate) defaults: Option<Defaults>,
 
@@ -116,6 +119,7 @@ pub(crate) const DECODER: Family = Family {
     refuse: |_, _| Ok(()),
     rules: &[&[SILU], ROPE],
     scalings: &["linear", "yarn"],
+    as_stated: false,
     defaults: None,
     tokenizer: Tokenizer::BytePairs(&[]),
     back: None,

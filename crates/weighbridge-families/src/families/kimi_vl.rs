@@ -8,6 +8,7 @@ use super::kimi_k25::KIMI;
 pub(super) const KIMI_VL: Family = Family {
     classes: &["KimiVLForConditionalGeneration"],
     types: &["kimi_vl"],
+    as_stated: true,
     defaults: None,
     rules: &[RULES, KIMI, ROPE],
     back: None,

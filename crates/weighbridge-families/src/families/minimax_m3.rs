@@ -15,6 +15,7 @@ pub(super) const MINIMAX_M3: Family = Family {
     )],
     keys: &[BASE, KEYS],
     rules: &[RULES, ROPE],
+    as_stated: true,
     tokenizer: Tokenizer::BytePairs(&[]),
     mlx: false,
     ..DECODER

@@ -119,6 +119,7 @@ families! {
     plm::PLM,
     minimax_m2::MINIMAX_M2,
     minimax_m3::MINIMAX_M3,
+    dots3note::DOTS3NOTE,
     bailingmoe::BAILINGMOE,
     bailingmoe2::BAILINGMOE2,
 
@@ -278,10 +279,7 @@ pub fn of_config(config: &Json) -> Option<&'static Family> {
 
 /// A config with everything that transformers fills in.
 pub(crate) fn settings(config: &Json) -> Settings {
-    // Of a whole that transformers does not know, it does not read the text model either.
-    let is_whole = text_part(config).is_some();
-    let is_known = |family: &Family| !is_whole || family.defaults.is_some();
-    let reads = of_config(config).is_none_or(is_known);
+    let reads = of_config(config).is_none_or(|family| !family.as_stated);
     Settings::of(config, |model_type| of_type(model_type).filter(|_| reads)?.defaults.as_ref())
 }
 

@@ -284,6 +284,7 @@ pub(crate) const GGUF_HEAD_VECTORS: &[Row] = &[
 /// in one of its layers.
 pub(crate) const BESIDE: &[(&str, &str)] = &[
     ("fc", "eh_proj"),
+    ("embed_tokens", "embed_tokens"),
     ("pre_fc_norm_embedding", "enorm"),
     ("pre_fc_norm_hidden", "hnorm"),
     ("norm", "shared_head.norm"),
