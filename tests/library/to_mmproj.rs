@@ -140,6 +140,11 @@ fn what_is_not_understood_is_refused_by_name() {
     fs::write(&path, layers).unwrap();
     let error = refused(copy.path());
     assert!(error.contains("3 vision layers, but layer 2 has no weights"), "{error}");
+    let width = config.replace("\"hidden_size\": 16,\n    \"image_size\"", "\"hidden_size\": 32,\n    \"image_size\"");
+    assert_ne!(width, config);
+    fs::write(&path, width).unwrap();
+    let error = refused(copy.path());
+    assert!(error.contains("a width of 32, but layers have 16"), "{error}");
     fs::write(&path, config.replace("Gemma3ForConditionalGeneration", "OtherModel")).unwrap();
     let error = refused(copy.path());
     assert!(error.contains("the projector of OtherModel is not supported"), "{error}");

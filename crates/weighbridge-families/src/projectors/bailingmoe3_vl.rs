@@ -36,6 +36,13 @@ pub(super) const BAILINGMOE3_VL: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", GELUS, "computes `gelu`")],
+    needs: &[
+        "mm.0.weight",
+        "mm.2.weight",
+        "v.patch_embd.weight",
+        "v.patch_embd.weight.1",
+        "v.position_embd.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -32,5 +32,16 @@ pub(super) const COGVLM: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", &["gelu"], "computes `gelu`")],
+    needs: &[
+        "mm.down.weight",
+        "mm.gate.weight",
+        "mm.model.fc.weight",
+        "mm.up.weight",
+        "v.boi",
+        "v.class_embd",
+        "v.eoi",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+    ],
     ..PROJECTOR
 };

@@ -42,6 +42,16 @@ pub(super) const DEEPSEEK4_V: Projector = Projector {
         ("vision_max_wh_ratio", &["8"], "has sides whose ratio is at most 8"),
         ("vision_rope_theta", &["10000", "10000.0"], "turns with a base of 10000"),
     ],
+    needs: &[
+        "mm.1.weight",
+        "mm.2.weight",
+        "v.image_newline",
+        "v.patch_embd.weight",
+        "v.post_ln.weight",
+        "v.token_embd.img_end",
+        "v.token_embd.img_pad",
+        "v.token_embd.img_start",
+    ],
     ..PROJECTOR
 };
 

@@ -48,6 +48,19 @@ pub(super) const DEEPSEEK_OCR2: Projector = Projector {
         SAM_WIDTHS,
         &[("vision.attention.head_count_kv", Count, Is(2.0))],
     ],
+    needs: &[
+        "mm.model.fc.weight",
+        "v.post_ln.weight",
+        "v.sam.neck.0.weight",
+        "v.sam.neck.1.weight",
+        "v.sam.neck.2.weight",
+        "v.sam.neck.3.weight",
+        "v.sam.net_2.weight",
+        "v.sam.net_3.weight",
+        "v.sam.patch_embd.weight",
+        "v.sam.pos_embd.weight",
+        "v.view_seperator",
+    ],
     ..DEEPSEEK_OCR
 };
 

@@ -36,5 +36,6 @@ pub(super) const DOTS_OCR: Projector = Projector {
             SILU,
         ],
     ],
+    needs: &["mm.0.weight", "mm.2.weight", "v.patch_embd.weight", "v.pre_ln.weight"],
     ..PROJECTOR
 };

@@ -39,6 +39,14 @@ pub(super) const GEMMA3: Projector = Projector {
             (SCALE, Count, Made(scale)),
         ],
     ],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.patch_embd.bias",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+        "mm.input_projection.weight",
+        "mm.soft_emb_norm.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -34,6 +34,15 @@ pub(super) const GEMMA3N: Projector = Projector {
     // What the file says of layers of images is made up.
     layers: Layers::Any,
     assumes: &[("vision.architecture", &["mobilenetv5_300m_enc"], "computes MobileNetV5")],
+    needs: &[
+        "v.conv_stem.conv.weight",
+        "v.conv_stem.bn.weight",
+        "v.msfa.ffn.pw_exp.conv.weight",
+        "v.msfa.ffn.pw_proj.conv.weight",
+        "v.msfa.norm.weight",
+        "mm.input_projection.weight",
+        "mm.soft_emb_norm.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -46,6 +46,18 @@ pub(super) const GEMMA4: Projector = Projector {
         ("audio.attention_context_right", &["0"], "attends to nothing behind"),
         ("audio.attention_logit_cap", &["50.0", "50"], "caps scores at 50"),
     ],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "mm.input_projection.weight",
+        "a.conv1d.0.weight",
+        "a.conv1d.0.norm.weight",
+        "a.conv1d.1.weight",
+        "a.conv1d.1.norm.weight",
+        "a.input_projection.weight",
+        "a.pre_encode.out.weight",
+        "mm.a.input_projection.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -38,6 +38,18 @@ pub(super) const GEMMA4_UNIFIED: Projector = Projector {
         ("audio.rms_norm_eps", &["1e-6"], "computes norms with 1e-6"),
         ("audio.audio_embed_dim", &["640"], "takes 640 samples for one"),
     ],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.patch_norm.1.weight",
+        "v.patch_norm.1.bias",
+        "v.patch_norm.2.weight",
+        "v.patch_norm.2.bias",
+        "v.patch_norm.3.weight",
+        "v.patch_norm.3.bias",
+        "mm.input_projection.weight",
+        "mm.a.input_projection.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -46,6 +46,21 @@ pub(super) const GLM4V: Projector = Projector {
         ("vision.hidden_act", &["gelu", "silu"], "computes `gelu_quick`"),
         ("vision.spatial_merge_size", &["2"], "makes 2 by 2 patches one"),
     ],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.patch_embd.weight.1",
+        "v.position_embd.weight",
+        "v.norm_embd.weight",
+        "v.post_ln.weight",
+        "mm.patch_merger.weight",
+        "mm.patch_merger.bias",
+        "mm.model.fc.weight",
+        "mm.post_norm.weight",
+        "mm.post_norm.bias",
+        "mm.gate.weight",
+        "mm.up.weight",
+        "mm.down.weight",
+    ],
     ..PROJECTOR
 };
 

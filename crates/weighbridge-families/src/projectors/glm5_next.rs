@@ -24,6 +24,19 @@ pub(super) const GLM5_NEXT: Projector = Projector {
             (MAX_PIXELS, Count, Made(|facts| pixels(facts, "max_image_tokens"))),
         ],
     ],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.patch_embd.weight.1",
+        "v.post_ln.weight",
+        "mm.patch_merger.weight",
+        "mm.patch_merger.bias",
+        "mm.model.fc.weight",
+        "mm.post_norm.weight",
+        "mm.post_norm.bias",
+        "mm.gate.weight",
+        "mm.up.weight",
+        "mm.down.weight",
+    ],
     ..GLM4V
 };
 

@@ -28,6 +28,15 @@ pub(super) const GLM_ASR: Projector = Projector {
         &[(STACK, Count, Whole(&["merge_factor"]))],
     ],
     assumes: &[("audio.activation_function", &["gelu"], "computes `gelu`")],
+    needs: &[
+        "a.conv1d.1.weight",
+        "a.conv1d.2.weight",
+        "a.position_embd.weight",
+        "mm.a.mlp.1.weight",
+        "mm.a.mlp.2.weight",
+        "v.boi",
+        "v.eoi",
+    ],
     ..super::ultravox::ULTRAVOX
 };
 

@@ -48,6 +48,17 @@ pub(super) const HUNYUAN_VL: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", GELUS, "computes `gelu`")],
+    needs: &[
+        "mm.0.weight",
+        "mm.2.weight",
+        "mm.image_begin",
+        "mm.image_end",
+        "mm.model.fc.weight",
+        "v.image_newline",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.view_seperator",
+    ],
     ..PROJECTOR
 };
 

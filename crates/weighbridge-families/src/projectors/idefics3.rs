@@ -24,6 +24,13 @@ pub(super) const IDEFICS3: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", GELUS, "computes gelu")],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.patch_embd.bias",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+        "mm.model.fc.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -39,6 +39,17 @@ pub(super) const INTERNVL: Projector = Projector {
         ("select_layer", &["-1"], "takes the last layer"),
         ("vision_feature_layer", &["-1"], "takes the last layer"),
     ],
+    needs: &[
+        "v.class_embd",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "mm.model.mlp.0.weight",
+        "mm.model.mlp.0.bias",
+        "mm.model.mlp.1.weight",
+        "mm.model.mlp.1.bias",
+        "mm.model.mlp.3.weight",
+        "mm.model.mlp.3.bias",
+    ],
     ..PROJECTOR
 };
 

@@ -40,6 +40,13 @@ pub(super) const JANUS: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", &["gelu", "silu"], "computes `gelu_quick`")],
+    needs: &[
+        "mm.0.weight",
+        "mm.1.weight",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -38,6 +38,13 @@ pub(super) const KIMI_K25: Projector = Projector {
             (MAX_PIXELS, Count, Made(most_pixels)),
         ],
     ],
+    needs: &[
+        "mm.1.weight",
+        "mm.2.weight",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+    ],
     ..PROJECTOR
 };
 

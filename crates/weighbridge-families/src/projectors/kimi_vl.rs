@@ -32,5 +32,12 @@ pub(super) const KIMI_VL: Projector = Projector {
         ],
     ],
     assumes: &[("vision.merge_kernel_size", &["[2,2]"], "merges two by two patches")],
+    needs: &[
+        "mm.1.weight",
+        "mm.2.weight",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+    ],
     ..PROJECTOR
 };

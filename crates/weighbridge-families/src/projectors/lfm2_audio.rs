@@ -42,6 +42,19 @@ pub(super) const LFM2_AUDIO: Projector = Projector {
             (AUDIO_EPSILON, Number, Is(1e-5)),
         ],
     ],
+    needs: &[
+        "a.conv1d.0.weight",
+        "a.conv1d.2.weight",
+        "a.conv1d.3.weight",
+        "a.conv1d.5.weight",
+        "a.conv1d.6.weight",
+        "a.embd_to_logits.weight",
+        "a.position_embd.weight",
+        "a.pre_encode.out.weight",
+        "mm.a.mlp.0.weight",
+        "mm.a.mlp.1.weight",
+        "mm.a.mlp.3.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -46,6 +46,13 @@ pub(super) const LFM2_VL: Projector = Projector {
         ("vision.patch_size", &["16"], "has patches of 16 by 16"),
         ("projector_hidden_act", GELUS, "computes `gelu`"),
     ],
+    needs: &[
+        "mm.1.weight",
+        "mm.2.weight",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+    ],
     ..PROJECTOR
 };
 

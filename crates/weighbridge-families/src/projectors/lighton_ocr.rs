@@ -24,5 +24,13 @@ pub(super) const LIGHTON_OCR: Projector = Projector {
         &[(MERGE, Count, Made(|facts| Ok(given(&facts.config, "spatial_merge_size"))))],
     ],
     assumes: &[("vision.rope_theta", &["10000.0", "10000"], "turns by 10000")],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.pre_ln.weight",
+        "mm.input_norm.weight",
+        "mm.patch_merger.weight",
+        "mm.1.weight",
+        "mm.2.weight",
+    ],
     ..MISTRAL3
 };

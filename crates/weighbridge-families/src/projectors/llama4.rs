@@ -44,5 +44,15 @@ pub(super) const LLAMA4: Projector = Projector {
             GELU,
         ],
     ],
+    needs: &[
+        "v.class_embd",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.pre_ln.weight",
+        "v.post_ln.weight",
+        "mm.model.mlp.1.weight",
+        "mm.model.mlp.2.weight",
+        "mm.model.fc.weight",
+    ],
     ..PROJECTOR
 };

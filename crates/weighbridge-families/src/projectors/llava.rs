@@ -35,6 +35,13 @@ pub(super) const LLAVA: Projector = Projector {
         ("projector_hidden_act", GELUS, "computes gelu"),
         ("vision.rope_theta", &["10000.0", "10000"], "turns by 10000"),
     ],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.pre_ln.weight",
+        "v.token_embd.img_break",
+        "mm.1.weight",
+        "mm.2.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -28,5 +28,15 @@ pub(super) const MERALION2: Projector = Projector {
         &[(STACK, Count, WholeOr(&["speech_mlp_scale_factor"], 15.0))],
     ],
     assumes: &[("audio.activation_function", &["gelu"], "computes `gelu`")],
+    needs: &[
+        "a.conv1d.1.weight",
+        "a.conv1d.2.weight",
+        "a.position_embd.weight",
+        "a.post_ln.weight",
+        "mm.a.mlp.0.weight",
+        "mm.a.mlp.1.weight",
+        "mm.a.mlp.2.weight",
+        "mm.a.mlp.3.weight",
+    ],
     ..super::ultravox::ULTRAVOX
 };

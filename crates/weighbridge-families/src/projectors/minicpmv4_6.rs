@@ -43,6 +43,13 @@ pub(super) const MINICPMV4_6: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", GELUS, "computes `gelu`")],
+    needs: &[
+        "mm.down.weight",
+        "mm.up.weight",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -44,6 +44,15 @@ pub(super) const MINIMAX_M3: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", GELUS, "computes `gelu`")],
+    needs: &[
+        "mm.1.weight",
+        "mm.2.weight",
+        "mm.merger.fc1.weight",
+        "mm.merger.fc2.weight",
+        "v.patch_embd.weight",
+        "v.patch_embd.weight.1",
+        "v.pre_ln.weight",
+    ],
     ..PROJECTOR
 };
 

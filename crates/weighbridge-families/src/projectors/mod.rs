@@ -16,6 +16,7 @@
 //! 3. Write `oracles/projectors/NAME.py`, and make the goldens:
 //!    `python oracles/mmproj_models.py LLAMA_CPP tests/files/to-mmproj NAME`. The tests find them by listing.
 //!    `BLESS=1 cargo test -p weighbridge-families projectors` counts them.
+//!    `needs` lists what llama.cpp does not load a file without.
 //! 4. `cargo test -p weighbridge-tests --test library -- to_mmproj`, with `WEIGHBRIDGE_ONLY=NAME` while working.
 
 use serde_json::Value as Json;
@@ -26,6 +27,7 @@ mod facts;
 mod folded;
 mod keys;
 mod listed;
+mod needed;
 mod projector;
 mod rows;
 mod translate;

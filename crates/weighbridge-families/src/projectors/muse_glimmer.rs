@@ -43,6 +43,15 @@ pub(super) const MUSE_GLIMMER: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", &["gelu"], "computes `gelu`")],
+    needs: &[
+        "mm.0.weight",
+        "mm.1.weight",
+        "mm.2.weight",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+        "v.pre_ln.weight",
+    ],
     ..PROJECTOR
 };
 

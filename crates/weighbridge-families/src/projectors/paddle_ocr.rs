@@ -36,5 +36,12 @@ pub(super) const PADDLE_OCR: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", GELUS, "computes `gelu`")],
+    needs: &[
+        "mm.1.weight",
+        "mm.2.weight",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+    ],
     ..PROJECTOR
 };

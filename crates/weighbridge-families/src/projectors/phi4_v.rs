@@ -42,6 +42,7 @@ pub(super) const PHI4_V: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", GELUS, "computes `gelu`")],
+    needs: &["mm.0.weight", "mm.2.weight", "v.patch_embd.weight", "v.position_embd.weight"],
     ..PROJECTOR
 };
 

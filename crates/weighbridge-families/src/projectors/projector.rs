@@ -45,6 +45,8 @@ pub struct Projector {
 
     /// The entries, in the converter's order. One that is set again keeps its place.
     pub(crate) keys: &'static [&'static [KeyRow]],
+    /// Tensors that a file has to have; those of sound, if its model has an encoder of sound.
+    pub(crate) needs: &'static [&'static str],
     /// Whether there are as many layers as the entries say, all alike.
     pub(crate) layers: Layers,
     /// Settings that llama.cpp takes for granted.
@@ -68,6 +70,7 @@ pub(crate) const PROJECTOR: Projector = Projector {
     forced: &[],
     computed: |_| Ok(Vec::new()),
     keys: &[VISION],
+    needs: &[],
     layers: Layers::Alike,
     assumes: &[],
 };

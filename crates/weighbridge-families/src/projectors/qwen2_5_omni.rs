@@ -51,6 +51,23 @@ pub(super) const QWEN2_5_OMNI: Projector = Projector {
         ],
     ],
     assumes: &[("audio.activation_function", &["gelu"], "computes `gelu`")],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.patch_embd.weight.1",
+        "v.post_ln.weight",
+        "mm.0.weight",
+        "mm.0.bias",
+        "mm.2.weight",
+        "mm.2.bias",
+        "a.conv1d.1.weight",
+        "a.conv1d.1.bias",
+        "a.conv1d.2.weight",
+        "a.conv1d.2.bias",
+        "a.position_embd.weight",
+        "a.post_ln.weight",
+        "mm.a.fc.weight",
+        "mm.a.fc.bias",
+    ],
     ..PROJECTOR
 };
 

@@ -24,6 +24,15 @@ pub(super) const QWEN2_5_VL: Projector = Projector {
             (EPSILON, Number, Is(1e-6)),
         ],
     ],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.patch_embd.weight.1",
+        "v.post_ln.weight",
+        "mm.0.weight",
+        "mm.0.bias",
+        "mm.2.weight",
+        "mm.2.bias",
+    ],
     ..PROJECTOR
 };
 

@@ -10,5 +10,15 @@ pub(super) const QWEN2_AUDIO: Projector = Projector {
     rows: &[WHISPER, &[("mm.linear", &["mm.a.fc"], Plain)]],
     keys: &[AUDIO, &[("projector_type", Text, Says("qwen2a"))], WHISPER_KEYS],
     assumes: &[("audio.activation_function", &["gelu"], "computes `gelu`")],
+    needs: &[
+        "a.conv1d.1.weight",
+        "a.conv1d.1.bias",
+        "a.conv1d.2.weight",
+        "a.conv1d.2.bias",
+        "a.position_embd.weight",
+        "a.post_ln.weight",
+        "mm.a.fc.weight",
+        "mm.a.fc.bias",
+    ],
     ..super::ultravox::ULTRAVOX
 };

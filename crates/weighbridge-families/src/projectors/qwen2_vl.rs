@@ -13,6 +13,15 @@ pub(super) const QWEN2_VL: Projector = Projector {
         VISION,
         &[("projector_type", Text, Says("qwen2vl_merger")), (EPSILON, Number, Is(1e-6))],
     ],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.patch_embd.weight.1",
+        "v.post_ln.weight",
+        "mm.0.weight",
+        "mm.0.bias",
+        "mm.2.weight",
+        "mm.2.bias",
+    ],
     ..PROJECTOR
 };
 

@@ -13,5 +13,19 @@ pub(super) const QWEN3_ASR: Projector = Projector {
     rows: &[QWEN3_SOUND, WHISPER],
     keys: &[AUDIO, WHISPER_KEYS, &[("audio.projector_type", Text, Says("qwen3a"))]],
     assumes: &[("audio.activation_function", &["gelu"], "computes `gelu`")],
+    needs: &[
+        "a.conv2d.1.weight",
+        "a.conv2d.1.bias",
+        "a.conv2d.2.weight",
+        "a.conv2d.2.bias",
+        "a.conv2d.3.weight",
+        "a.conv2d.3.bias",
+        "a.conv_out.weight",
+        "a.post_ln.weight",
+        "mm.a.mlp.1.weight",
+        "mm.a.mlp.1.bias",
+        "mm.a.mlp.2.weight",
+        "mm.a.mlp.2.bias",
+    ],
     ..QWEN3_OMNI
 };

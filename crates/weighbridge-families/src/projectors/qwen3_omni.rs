@@ -39,6 +39,28 @@ pub(super) const QWEN3_OMNI: Projector = Projector {
         ("vision.hidden_act", GELUS, "computes gelu"),
         ("audio.activation_function", &["gelu"], "computes `gelu`"),
     ],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.patch_embd.weight.1",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+        "mm.0.weight",
+        "mm.0.bias",
+        "mm.2.weight",
+        "mm.2.bias",
+        "a.conv2d.1.weight",
+        "a.conv2d.1.bias",
+        "a.conv2d.2.weight",
+        "a.conv2d.2.bias",
+        "a.conv2d.3.weight",
+        "a.conv2d.3.bias",
+        "a.conv_out.weight",
+        "a.post_ln.weight",
+        "mm.a.mlp.1.weight",
+        "mm.a.mlp.1.bias",
+        "mm.a.mlp.2.weight",
+        "mm.a.mlp.2.bias",
+    ],
     ..PROJECTOR
 };
 

@@ -20,6 +20,16 @@ pub(super) const QWEN3_VL: Projector = Projector {
     rows: &[QWEN_BLOCKS, ONE_QKV, QWEN3_MERGER, TWO_PATCHES],
     keys: &[VISION, &[("projector_type", Text, Says("qwen3vl_merger"))], QWEN3_KEYS],
     assumes: &[("vision.hidden_act", GELUS, "computes gelu")],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.patch_embd.weight.1",
+        "v.position_embd.weight",
+        "v.post_ln.weight",
+        "mm.0.weight",
+        "mm.0.bias",
+        "mm.2.weight",
+        "mm.2.bias",
+    ],
     ..PROJECTOR
 };
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::facts::Facts;
 use super::folded::Norms;
+use super::needed::check_widths;
 use super::projector::{Forced, Layers, Projector};
 use super::rows::{How, Part, Row};
 use crate::catalog::{Shape, Value};
@@ -287,6 +288,8 @@ impl Projector {
                 self.shown
             )));
         }
+        self.check_parts(tensors, entries)?;
+        check_widths(tensors, entries)?;
         if self.layers == Layers::Any {
             return Ok(());
         }

@@ -13,5 +13,22 @@ pub(super) const UNLIMITED_OCR: Projector = Projector {
         &[tiles(32.0)],
         SAM_WIDTHS,
     ],
+    needs: &[
+        "mm.model.fc.weight",
+        "v.class_embd",
+        "v.image_newline",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.pre_ln.weight",
+        "v.sam.neck.0.weight",
+        "v.sam.neck.1.weight",
+        "v.sam.neck.2.weight",
+        "v.sam.neck.3.weight",
+        "v.sam.net_2.weight",
+        "v.sam.net_3.weight",
+        "v.sam.patch_embd.weight",
+        "v.sam.pos_embd.weight",
+        "v.view_seperator",
+    ],
     ..DEEPSEEK_OCR
 };

@@ -16,5 +16,13 @@ pub(super) const VOXTRAL: Projector = Projector {
         ("audio.activation_function", &["gelu"], "computes `gelu`"),
         ("projector_hidden_act", &["gelu"], "computes `gelu`"),
     ],
+    needs: &[
+        "a.conv1d.1.weight",
+        "a.conv1d.2.weight",
+        "a.position_embd.weight",
+        "a.post_ln.weight",
+        "mm.a.mlp.1.weight",
+        "mm.a.mlp.2.weight",
+    ],
     ..super::ultravox::ULTRAVOX
 };

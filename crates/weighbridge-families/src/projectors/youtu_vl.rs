@@ -32,6 +32,7 @@ pub(super) const YOUTU_VL: Projector = Projector {
             ("vision.wa_layer_indexes", Counts, Vision(&["fullatt_block_indexes"])),
         ],
     ],
+    needs: &["mm.0.weight", "mm.2.weight", "v.patch_embd.weight", "v.post_ln.weight"],
     ..PROJECTOR
 };
 
