@@ -13,7 +13,7 @@ use crate::copy_loop::Copy;
 use crate::cost::Cost;
 use crate::harness::{Contestant, Rounds, Row, contest};
 use crate::table::{Line, Table, seconds};
-use crate::tables::to_gguf::repository;
+use crate::tables::to_gguf::{TOKENS, repository};
 use crate::{Setting, child, program};
 
 /// A type; whether it is one of GGUF's; the bound: times as fast as llama-quantize at least, or times
@@ -29,7 +29,7 @@ const LINES: &[(&str, bool, f64)] = &[
 
 /// MiB that ours may take besides headers and vocabulary, and what is allowed for those two.
 const MEMORY: f64 = 64.0;
-const VOCABULARY: f64 = 96.0;
+const VOCABULARY: f64 = 32.0;
 
 /// Layers, and those of a quick run.
 const LAYERS: (u64, u64) = (28, 4);
@@ -51,7 +51,7 @@ pub fn measure(setting: &Setting) -> Table {
     let numbers: Vec<u8> = (0..1 << 22)
         .flat_map(|_| weighbridge::bf16::from_f32(noise.weight()).to_le_bytes())
         .collect();
-    let bytes = match repository(&folder, layers, &numbers) {
+    let bytes = match repository(&folder, layers, TOKENS, &numbers) {
         Ok(bytes) => bytes,
         Err(error) => {
             table.notes.push(format!("nothing is measured: {error}"));
