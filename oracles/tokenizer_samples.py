@@ -3,7 +3,7 @@
     python oracles/tokenizer_samples.py LLAMA_CPP tests/files/tokenizers
     python oracles/tokenizer_samples.py LLAMA_CPP DIR --whole
 
-`byte_samples`, `piece_samples`, `word_piece` or `tekken` behind that makes only those.
+`byte_samples`, `piece_samples`, `word_piece`, `in_parts` (which needs transformers) or `tekken` behind that makes only those.
 
 LLAMA_CPP is the source tree with convert_hf_to_gguf.py in it (`ggml_build.sh DIR` leaves it in
 DIR/src/vendor/llama.cpp). Vocabularies are those of its models/ggml-vocab-*.gguf, cut to a few
@@ -20,6 +20,7 @@ import os
 import shutil
 import struct
 import sys
+import tempfile
 from pathlib import Path
 
 from provenance import record
@@ -208,7 +209,7 @@ GENUINE = ["llama3", "llama3-no-bos", "qwen2", "deepseek-llm", "deepseek-coder",
 GENUINE += ["refact", "command-r", "gpt-2", "gpt-neox", "llama-spm", "phi3", "llama-hf", "bert-bge"]
 
 
-def make(name, kind, config, files, pre=None, stated=None):
+def make(name, kind, config, files, pre=None, stated=None, saved=None):
     if WHOLE and name not in GENUINE:
         return
     folder = os.path.join(OUT, name)
@@ -220,7 +221,7 @@ def make(name, kind, config, files, pre=None, stated=None):
         if data is not None:
             write(folder, path, data)
     try:
-        expected = dict(kind=kind, stated=stated, entries=convert(folder, pre))
+        expected = dict(kind=kind, stated=stated, entries=convert(saved(folder) if saved else folder, pre))
     except (NotImplementedError, AssertionError) as error:
         print(name, "REFUSED", repr(error)[:100])
         shutil.rmtree(folder)
@@ -477,6 +478,53 @@ def word_piece():
     make("bert-bge", "bert", config, {"tokenizer.json": document, "tokenizer_config.json": names}, "default")
 
 
+def saved_by_transformers(folder):
+    """Another folder with the `tokenizer.json` that transformers makes of a tokenizer in several files."""
+    from transformers import AutoTokenizer
+
+    out = tempfile.mkdtemp()
+    AutoTokenizer.from_pretrained(folder).save_pretrained(out)
+    shutil.copy(os.path.join(folder, "config.json"), out)
+    return out
+
+
+def in_parts():
+    """Tokens in `vocab.txt`, or in `vocab.json` with `merges.txt`, as older repositories have them. With and without
+    files that name special tokens."""
+    vocab, merges, extra, _ = pairs("gpt-2")
+    end = "<|endoftext|>"
+    vocab = {text: id for text, id in vocab.items() if text not in extra}
+    files = {"vocab.json": vocab, "merges.txt": "#version: 0.2\n" + "".join(f"{merge}\n" for merge in merges)}
+    with_end = {**files, "vocab.json": {**vocab, end: len(vocab)}}
+    gpt2 = dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], vocab_size=len(vocab) + 1)
+    make("gpt-2-parts", "byte-pairs", gpt2, with_end, "gpt-2", "gpt-2", saved_by_transformers)
+    names = {"tokenizer_config.json": dict(tokenizer_class="GPT2Tokenizer"), "special_tokens_map.json": dict(bos_token="<s>", eos_token=end, unk_token=end)}
+    more = dict(gpt2, vocab_size=len(vocab) + 4)
+    make("gpt-2-parts-named", "byte-pairs", more, {**with_end, **names}, "gpt-2", "gpt-2", saved_by_transformers)
+    start, stop = "<|im_start|>", "<|im_end|>"
+    decoder = {str(len(vocab) + i): added(0, text, special=i < 3) for i, text in enumerate([end, start, stop, "<tool_call>"])}
+    for one in decoder.values():
+        del one["id"]
+    names = dict(tokenizer_class="Qwen2Tokenizer", eos_token=stop, pad_token=end, bos_token=None, added_tokens_decoder=decoder, chat_template=CHAT)
+    qwen = dict(QWEN, vocab_size=len(vocab) + 9)
+    make("qwen2-parts", "qwen-like", qwen, {**files, "tokenizer_config.json": names}, "qwen2", None, saved_by_transformers)
+    roberta = dict(model_type="roberta", architectures=["RobertaModel"], vocab_size=len(vocab) + 5, pad_token_id=1)
+    make("roberta-parts", "roberta", roberta, files, "roberta-bpe", "roberta-bpe", saved_by_transformers)
+    word_pieces_in_parts()
+
+
+def word_pieces_in_parts():
+    tokens, types, _, _ = read("bert-bge")
+    plain = lambda text: text[1:] if text.startswith("\u2581") else "##" + text  # noqa: E731
+    short = [i for i, text in enumerate(tokens) if types[i] != 1 or len(text) < 3]
+    chosen = [i for i in short if not tokens[i].startswith("[unused")][:300]
+    lines = "".join((plain(tokens[i]) if types[i] == 1 else tokens[i]) + "\n" for i in chosen)
+    bert = dict(model_type="bert", architectures=["BertModel"], pad_token_id=0, vocab_size=len(chosen))
+    make("bert-parts", "bert", bert, {"vocab.txt": lines}, "default", None, saved_by_transformers)
+    names = dict(do_lower_case=False, strip_accents=True, tokenizer_class="BertTokenizer")
+    make("bert-parts-cased", "bert", dict(bert, vocab_size=len(chosen) + 2), {"vocab.txt": lines, "tokenizer_config.json": names}, "default", None, saved_by_transformers)
+
+
 def tekken():
     """Mistral's own file, which the converter reads with mistral-common."""
     try:
@@ -506,6 +554,6 @@ if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
     os.makedirs(OUT, exist_ok=True)
     chosen = [one for one in sys.argv[3:] if one != "--whole"]
-    for kind in [byte_samples, piece_samples, word_piece, tekken]:
+    for kind in [byte_samples, piece_samples, word_piece, in_parts, tekken]:
         if not chosen or kind.__name__ in chosen:
             kind()

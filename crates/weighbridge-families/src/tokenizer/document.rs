@@ -23,6 +23,13 @@ pub(super) struct Document {
     pub merges: Option<Merges>,
 }
 
+impl Document {
+    /// One that was made.
+    pub fn of(json: Json, words: Words, merges: Option<Merges>) -> Self {
+        Self { json, words: Some(words), merges }
+    }
+}
+
 impl Deref for Document {
     type Target = Json;
 

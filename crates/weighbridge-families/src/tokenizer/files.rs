@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
-use super::Repository;
 use super::document::Document;
+use super::{Repository, in_parts};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::text::shortened;
@@ -37,10 +37,14 @@ impl<'a> Files<'a> {
         if tokenizer.as_ref().is_some_and(|json| !json.is_object()) {
             return Err(not_an_object(TOKENIZER));
         }
-        let config = match parsed(repository, CONFIG)? {
+        let mut config = match parsed(repository, CONFIG)? {
             None => Map::new(),
             Some(Json::Object(map)) => map,
             Some(_) => return Err(not_an_object(CONFIG)),
+        };
+        let tokenizer = match tokenizer {
+            None => in_parts::document(repository, &mut config)?,
+            whole => whole,
         };
         Ok(Self { repository, tokenizer, config })
     }
@@ -73,11 +77,7 @@ impl<'a> Files<'a> {
 
     /// A text, in which every kind of line break is a line feed.
     pub fn text(&self, name: &str) -> Result<Option<String>> {
-        let Some(bytes) = (self.repository.files)(name)? else { return Ok(None) };
-        let text = String::from_utf8(bytes).map_err(|error| {
-            wrong(name, "it is not UTF-8").at(error.utf8_error().valid_up_to() as u64)
-        })?;
-        Ok(Some(text.replace("\r\n", "\n").replace('\r', "\n")))
+        text(self.repository, name)
     }
 
     /// How many kinds of tokens an encoder tells apart; one where neither its config nor its class says.
@@ -91,6 +91,15 @@ impl<'a> Files<'a> {
     }
 }
 
+/// A text beside the weights, in which every kind of line break is a line feed.
+pub(super) fn text(repository: &Repository<'_>, name: &str) -> Result<Option<String>> {
+    let Some(bytes) = (repository.files)(name)? else { return Ok(None) };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        wrong(name, "it is not UTF-8").at(error.utf8_error().valid_up_to() as u64)
+    })?;
+    Ok(Some(text.replace("\r\n", "\n").replace('\r', "\n")))
+}
+
 /// The steps of something that is one step, or has several under a key.
 pub(super) fn steps_of<'a>(whole: &'a Json, key: &str) -> &'a [Json] {
     whole[key].as_array().map_or(std::slice::from_ref(whole), Vec::as_slice)
@@ -101,7 +110,11 @@ pub(super) fn content_of(token: &Json) -> Option<&str> {
     token.as_str().or_else(|| token["content"].as_str())
 }
 
-fn parsed<T: DeserializeOwned>(repository: &Repository<'_>, name: &str) -> Result<Option<T>> {
+/// A JSON document beside the weights, if it is there.
+pub(super) fn parsed<T: DeserializeOwned>(
+    repository: &Repository<'_>,
+    name: &str,
+) -> Result<Option<T>> {
     let Some(bytes) = (repository.files)(name)? else { return Ok(None) };
     config::parse_as(&bytes).map(Some).map_err(|error| error.in_file(Path::new(name)))
 }

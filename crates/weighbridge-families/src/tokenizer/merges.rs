@@ -7,6 +7,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
 use super::document::place;
+use super::words::too_long;
 
 /// Merges in the order of the file, the first learned first.
 #[derive(Default)]
@@ -84,6 +85,14 @@ impl Merges {
         merges.text.shrink_to_fit();
         merges.ends.shrink_to_fit();
         Ok(merges)
+    }
+
+    /// Adds a merge: a text with a space between its parts.
+    pub fn push(&mut self, merge: &str) -> crate::error::Result<()> {
+        self.text.push_str(merge);
+        let end = place::<serde_json::Error>(self.text.len()).map_err(too_long)?;
+        self.ends.push((end, Form::Text));
+        Ok(())
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Merge<'_>> {

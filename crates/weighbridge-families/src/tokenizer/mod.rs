@@ -18,6 +18,7 @@ mod encode;
 mod encoders;
 mod entries;
 mod files;
+mod in_parts;
 mod kind;
 mod llama;
 mod merges;

@@ -1,9 +1,13 @@
 //! The tokens of a model with their IDs, in one text.
 
-use serde::de::MapAccess;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
 
 use super::document::place;
+use crate::error::{Error, Result};
 
 /// Tokens in the order of the file.
 #[derive(Default)]
@@ -13,8 +17,33 @@ pub(super) struct Words {
     ends: Vec<(u32, Option<u64>)>,
 }
 
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        from.deserialize_map(Reading)
+    }
+}
+
+struct Reading;
+
+impl<'de> Visitor<'de> for Reading {
+    type Value = Words;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("tokens with their IDs")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Words, A::Error> {
+        Words::read(map)
+    }
+}
+
+/// The error of a list whose text is too long.
+pub(super) fn too_long(error: serde_json::Error) -> Error {
+    Error::limit(error.to_string())
+}
+
 impl Words {
-    pub fn read<'de, A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+    pub fn read<'de, A: MapAccess<'de>>(mut map: A) -> std::result::Result<Self, A::Error> {
         let mut words = Self::default();
         while let Some((token, id)) = map.next_entry::<std::borrow::Cow<'de, str>, Json>()? {
             words.text.push_str(&token);
@@ -23,6 +52,13 @@ impl Words {
         words.text.shrink_to_fit();
         words.ends.shrink_to_fit();
         Ok(words)
+    }
+
+    /// Adds a token.
+    pub fn push(&mut self, token: &str, id: Option<u64>) -> Result<()> {
+        self.text.push_str(token);
+        self.ends.push((place::<serde_json::Error>(self.text.len()).map_err(too_long)?, id));
+        Ok(())
     }
 
     /// How many there are.

@@ -13,8 +13,11 @@ mod back;
 mod unnamed;
 
 /// Files that may be damaged.
-const FILES: [&str; 5] = [
+const FILES: [&str; 8] = [
     "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
     "tokenizer_config.json",
     "tokenizer.model",
     "sentencepiece.bpe.model",
