@@ -13,6 +13,15 @@ use super::{KINDS, Repository};
 use crate::error::Result;
 use crate::text::shortened;
 
+/// Tokens, and the merges of byte pairs.
+type Parts = Result<Option<(Words, Option<Merges>)>>;
+
+/// What `tokenizer_config.json` says.
+type Config = Map<String, Json>;
+
+/// The ID of an added token.
+type IdOf<'a> = &'a dyn Fn(&str) -> Json;
+
 /// A class of tokenizers.
 struct Class {
     /// What `tokenizer_config.json` calls it, without `Fast`.
@@ -22,9 +31,9 @@ struct Class {
     /// Texts of special tokens where no file says otherwise.
     special: &'static [(&'static str, &'static str)],
     /// Reads the tokens and merges.
-    parts: fn(&Repository<'_>) -> Result<Option<(Words, Option<Merges>)>>,
+    parts: fn(&Repository<'_>) -> Parts,
     /// How texts are cut, and the rest of the document.
-    rest: fn(&Map<String, Json>, &dyn Fn(&str) -> Json) -> Json,
+    rest: fn(&Config, IdOf<'_>) -> Json,
 }
 
 const CLASSES: &[Class] = &[
@@ -91,7 +100,7 @@ const MERGES: &str = "merges.txt";
 /// The document that such files amount to. `config` gets the special tokens that only the class names.
 pub(super) fn document(
     repository: &Repository<'_>,
-    config: &mut Map<String, Json>,
+    config: &mut Config,
 ) -> Result<Option<Document>> {
     let Some(class) = class_of(repository, config) else { return Ok(None) };
     let Some((words, merges)) = (class.parts)(repository)? else { return Ok(None) };
@@ -106,7 +115,7 @@ pub(super) fn document(
     Ok(Some(Document::of(json, words, merges)))
 }
 
-fn class_of(repository: &Repository<'_>, config: &Map<String, Json>) -> Option<&'static Class> {
+fn class_of(repository: &Repository<'_>, config: &Config) -> Option<&'static Class> {
     match config.get("tokenizer_class").and_then(Json::as_str) {
         Some(name) => {
             let name = name.strip_suffix("Fast").unwrap_or(name);
@@ -120,11 +129,7 @@ fn class_of(repository: &Repository<'_>, config: &Map<String, Json>) -> Option<&
 }
 
 /// Says the special tokens of `special_tokens_map.json`, and those of the class, that nobody named.
-fn name_special(
-    repository: &Repository<'_>,
-    config: &mut Map<String, Json>,
-    class: &Class,
-) -> Result<()> {
+fn name_special(repository: &Repository<'_>, config: &mut Config, class: &Class) -> Result<()> {
     let named = super::files::parsed::<Json>(repository, "special_tokens_map.json")?;
     let named = named.unwrap_or_default();
     for kind in KINDS {
@@ -140,11 +145,7 @@ fn name_special(
 
 /// Added tokens with their IDs: those of the config, those of `added_tokens.json`, and special ones. One that
 /// no vocabulary has comes behind all others.
-fn added(
-    repository: &Repository<'_>,
-    config: &Map<String, Json>,
-    words: &Words,
-) -> Result<Vec<Json>> {
+fn added(repository: &Repository<'_>, config: &Config, words: &Words) -> Result<Vec<Json>> {
     let mut all: Vec<Json> = Vec::new();
     let listed = config.get("added_tokens_decoder").and_then(Json::as_object);
     for (id, token) in listed.into_iter().flatten() {
@@ -183,18 +184,18 @@ fn one(id: u64, text: &str, special: bool) -> Json {
         "normalized": !special, "special": special })
 }
 
-fn is_named(config: &Map<String, Json>, text: &str) -> bool {
+fn is_named(config: &Config, text: &str) -> bool {
     KINDS.iter().any(|kind| text_of(config, kind) == text)
 }
 
 /// The text of a special token; empty if there is none.
-fn text_of(config: &Map<String, Json>, kind: &str) -> String {
+fn text_of(config: &Config, kind: &str) -> String {
     let token = config.get(&format!("{kind}_token"));
     token.and_then(content_of).unwrap_or_default().to_owned()
 }
 
 /// A token a line.
-fn lines(repository: &Repository<'_>) -> Result<Option<(Words, Option<Merges>)>> {
+fn lines(repository: &Repository<'_>) -> Parts {
     let Some(text) = super::files::text(repository, LINES)? else { return Ok(None) };
     let mut words = Words::default();
     for (line, id) in text.split_terminator('\n').zip(0..) {
@@ -204,7 +205,7 @@ fn lines(repository: &Repository<'_>) -> Result<Option<(Words, Option<Merges>)>>
 }
 
 /// Tokens with their IDs, and a file of merges.
-fn pairs(repository: &Repository<'_>) -> Result<Option<(Words, Option<Merges>)>> {
+fn pairs(repository: &Repository<'_>) -> Parts {
     let Some(merged) = super::files::text(repository, MERGES)? else { return Ok(None) };
     let Some(words) = super::files::parsed(repository, WORDS)? else { return Ok(None) };
     let mut merges = Merges::default();
@@ -238,7 +239,7 @@ fn byte_level(normalizer: &Json, steps: &Json, around: &Json) -> Json {
     })
 }
 
-fn bert(config: &Map<String, Json>, id: &dyn Fn(&str) -> Json) -> Json {
+fn bert(config: &Config, id: IdOf<'_>) -> Json {
     let (cls, sep) = (text_of(config, "cls"), text_of(config, "sep"));
     let token = |text: &str, kind: u64| json!({ "SpecialToken": { "id": text, "type_id": kind } });
     let text = |name: &str, kind: u64| json!({ "Sequence": { "id": name, "type_id": kind } });

@@ -90,7 +90,7 @@ impl Merges {
     /// Adds a merge: a text with a space between its parts.
     pub fn push(&mut self, merge: &str) -> crate::error::Result<()> {
         self.text.push_str(merge);
-        let end = place::<serde_json::Error>(self.text.len()).map_err(too_long)?;
+        let end = place::<serde_json::Error>(self.text.len()).map_err(|error| too_long(&error))?;
         self.ends.push((end, Form::Text));
         Ok(())
     }

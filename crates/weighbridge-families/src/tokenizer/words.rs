@@ -38,7 +38,7 @@ impl<'de> Visitor<'de> for Reading {
 }
 
 /// The error of a list whose text is too long.
-pub(super) fn too_long(error: serde_json::Error) -> Error {
+pub(super) fn too_long(error: &serde_json::Error) -> Error {
     Error::limit(error.to_string())
 }
 
@@ -57,7 +57,10 @@ impl Words {
     /// Adds a token.
     pub fn push(&mut self, token: &str, id: Option<u64>) -> Result<()> {
         self.text.push_str(token);
-        self.ends.push((place::<serde_json::Error>(self.text.len()).map_err(too_long)?, id));
+        self.ends.push((
+            place::<serde_json::Error>(self.text.len()).map_err(|error| too_long(&error))?,
+            id,
+        ));
         Ok(())
     }
 
