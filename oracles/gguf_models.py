@@ -42,6 +42,10 @@ def tokens(folder):
             return max(len(known), *(token["id"] for token in tokenizer["added_tokens"])) + 1
         ids = [*known.values(), *(token["id"] for token in tokenizer["added_tokens"])]
         return max(ids) + 1
+    path = os.path.join(folder, "qwen.tiktoken")
+    if os.path.exists(path):
+        # The special tokens behind them are in no file.
+        return len(open(path).readlines()) + 208
     paths = [os.path.join(folder, name) for name in ("tokenizer.model", "spiece.model")]
     path = next((path for path in paths if os.path.exists(path)), None)
     if path is None:

@@ -161,7 +161,7 @@ def sentencepiece_model(folder, found):
         file.write(model.SerializeToString(deterministic=True))
 
 
-def byte_fallback_bpe(folder, found, settings):
+def byte_fallback_bpe(folder, found, settings, first="<s>"):
     """The same pieces as a tokenizer.json, as repositories without tokenizer.model have them."""
     vocabulary = {piece: id for id, (piece, _, _) in enumerate(found)}
     merges = [(piece[:-1], piece[-1]) for piece, _, kind in found if kind == 1 and len(piece) > 1]
@@ -192,7 +192,7 @@ def byte_fallback_bpe(folder, found, settings):
         added_tokens=special,
         normalizer=dict(type="Sequence", normalizers=[dict(type="Prepend", prepend="\u2581"), replace]),
         pre_tokenizer=None,
-        post_processor=template("<s>", vocabulary["<s>"]),
+        post_processor=template(first, vocabulary[first]),
         decoder=dict(type="Sequence", decoders=decoders),
         model=model,
     )

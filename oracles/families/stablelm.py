@@ -1,5 +1,8 @@
 """StableLM 3B, 2 1.6B and 2 12B."""
 
+import family_layouts as layouts
+import torch
+from families.gptneox import neox
 from family_blocks import Family, Repository, Tiny, config
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import QWEN2, byte_level, split
@@ -21,6 +24,25 @@ def stacking(converter):
     converter.modify_tensors = modify_tensors
 
 
+# The first repositories, whose class is their own.
+EPOCH = dict(
+    architectures=["StableLMEpochForCausalLM"], model_type="stablelm_epoch", hidden_act="silu", hidden_size=16, initializer_range=0.02,
+    intermediate_size=24, max_position_embeddings=64, norm_eps=1e-5, num_attention_heads=4, num_heads=4, num_hidden_layers=2,
+    num_key_value_heads=4, rope_pct=0.5, rope_theta=10000, rotary_scaling_factor=1.0, tie_word_embeddings=False, use_qkv_bias=False,
+)  # fmt: skip
+
+
+def epoch(tokens, count=2, bias=False, more=()):
+    def of(name, _):
+        norms = layouts.norms(name)
+        attention = layouts.attention(name, 4, 4, 4)
+        biased = [*norms, *(key for key in attention if bias and ".o_proj." not in key)]
+        each = attention | layouts.mlp(f"{name}.mlp", 24) | norms
+        return each | {key.replace(".weight", ".bias"): [16] for key in biased}
+
+    return layouts.trunk(tokens) | {"model.norm.bias": [16]} | layouts.layers(count, of) | {name: [4, 16] for name in more}
+
+
 FAMILY = Family(
     "StableLm",
     names={
@@ -34,6 +56,18 @@ FAMILY = Family(
             dict(num_hidden_layers=2, use_qkv_bias=True, rope_parameters=HALF), stablelm, "stablelm2", dtype="float16", types=["f32", "f16"]
         ),
         "stablelm-parallel": Repository(dict(use_parallel_residual=True, hidden_size=32), stablelm, "stablelm2", types=["f32", "bf16"]),
+        "stablelm_epoch": Repository({}, neox, "gpt-2", types=["f32", "bf16"], laid_out=layouts.laid_out(EPOCH, epoch)),
+        # A part that sees is left to another file.
+        "stablelm_epoch-llava": Repository(
+            {}, neox, "gpt-2", types=["f16"],
+            laid_out=layouts.laid_out(
+                dict(
+                    EPOCH, architectures=["LlavaStableLMEpochForCausalLM"], model_type="llava_stablelm_epoch", num_hidden_layers=1, use_qkv_bias=True,
+                    use_parallel_residual=False, mm_projector_type="linear", mm_vision_tower="x",
+                ),
+                lambda tokens: epoch(tokens, 1, True, ["model.vision_tower.patch.weight", "model.mm_projector.weight"]), torch.float16,
+            ),
+        ),
         "stablelm-heads": Repository(dict(HEADS, hidden_size=32), stablelm, "stablelm2", types=["f32", "bf16"], mend=stacking),
     },
     configs={

@@ -183,6 +183,14 @@ families! {
     orion::ORION,
     codeshell::CODESHELL,
     refact::REFACT,
+    internlm2::INTERNLM2,
+    internlm3::INTERNLM3,
+    xverse::XVERSE,
+    qwen::QWEN,
+    glm::GLM,
+    chatglm::CHATGLM,
+    jais::JAIS,
+    rugpt3xl::RUGPT3XL,
 
     // Decoders since then.
     seed_oss::SEED_OSS,
@@ -235,6 +243,8 @@ pub(crate) fn called(name: &str) -> Option<&'static Family> {
 pub(crate) fn embeddings() -> Vec<&'static str> {
     let rows = FAMILIES.iter().flat_map(|family| family.rows.iter().copied().flatten());
     let mut all: Vec<&str> = rows.filter(|row| row.1 == ["token_embd"]).map(|row| row.0).collect();
+    // A name that ends as another one does comes before that.
+    all.sort_by_key(|module| std::cmp::Reverse(module.len()));
     all.dedup();
     all
 }

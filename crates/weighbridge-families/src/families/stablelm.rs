@@ -4,8 +4,8 @@ use super::family::*;
 
 pub(super) const STABLELM: Family = Family {
     architecture: "stablelm",
-    classes: &["StableLmForCausalLM"],
-    types: &["stablelm"],
+    classes: &["StableLmForCausalLM", "StableLMEpochForCausalLM", "LlavaStableLMEpochForCausalLM"],
+    types: &["stablelm", "stablelm_epoch", "llava_stablelm_epoch"],
     rows: &[TRUNK, ATTENTION, MLP, NORMS],
     gguf: &[GGUF, GGUF_FUSED, GGUF_HEAD_VECTORS],
     keys: &[KEYS, UNUSUAL_ROPE],
@@ -33,8 +33,13 @@ pub(super) const STABLELM: Family = Family {
     ..DECODER
 };
 
-const RULES: &[Rule] =
-    &[SILU, free(&["use_qkv_bias", "qk_layernorm", "norm_eps"]), NEEDS_HEAD, HEADS_SHARE];
+const RULES: &[Rule] = &[
+    SILU,
+    free(&["use_qkv_bias", "qk_layernorm", "norm_eps"]),
+    NEEDS_HEAD,
+    HEADS_SHARE,
+    differs(&["rotary_scaling_factor"], is_one, "does not scale rotary positions"),
+];
 
 /// The largest has a norm for each head, and none between attention and what stands beside it.
 const NORMS: &[Row] = &[
@@ -52,10 +57,15 @@ const KEYS: &[KeyRow] = &[
     ("rope.dimension_count", Count, Made(rotated)),
     ("attention.head_count", Count, Needed(&["num_attention_heads"])),
     ("attention.head_count_kv", Count, Needed(&["num_key_value_heads"])),
-    ("use_parallel_residual", Flag, Any(&["use_parallel_residual"])),
+    ("use_parallel_residual", Flag, Made(parallel)),
     ("attention.layer_norm_epsilon", Number, Needed(&["layer_norm_eps", "norm_eps"])),
     FILE_TYPE,
 ];
+
+/// The class of transformers fills it in; that of the first repositories has no such key.
+fn parallel(settings: &Settings) -> Option<Json> {
+    Some(settings.find(&["use_parallel_residual"]).cloned().unwrap_or_else(|| true.into()))
+}
 
 fn rotated(settings: &Settings) -> Option<Json> {
     let factor = settings.rope(&["partial_rotary_factor"])?;

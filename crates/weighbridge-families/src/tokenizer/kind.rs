@@ -32,6 +32,14 @@ pub enum TokenizerKind {
     PiecesOrMarked,
     /// Such byte pairs, with a token before every text.
     MarkedAndBegun,
+    /// SentencePiece with the added tokens of all files, where a text ends as a turn does.
+    PiecesAndTurns,
+    /// SentencePiece where a text ends as a turn does.
+    PiecesUntilTurn,
+    /// Pieces of `tokenizer.json`, without scores.
+    BarePieces,
+    /// Byte pairs of Qwen's own file.
+    Tiktoken,
     /// Byte pairs with a fallback to bytes and their merges, as Gemma 4 has them.
     Gemma4,
 }
@@ -48,8 +56,15 @@ impl TokenizerKind {
             | Self::BarePiecesOrPairs
             | Self::PiecesOrMarked
             | Self::Phi3 => "SentencePiece or byte pairs",
-            Self::Pieces(_) | Self::PiecesWith(_) | Self::PiecesAsStated => "SentencePiece",
-            Self::BytePairs(_) | Self::MarkedAndBegun | Self::Gemma4 => "byte pairs",
+            Self::Pieces(_)
+            | Self::PiecesWith(_)
+            | Self::PiecesAsStated
+            | Self::PiecesAndTurns
+            | Self::PiecesUntilTurn => "SentencePiece",
+            Self::BarePieces => "pieces without scores",
+            Self::BytePairs(_) | Self::Tiktoken | Self::MarkedAndBegun | Self::Gemma4 => {
+                "byte pairs"
+            }
             Self::Encoder(encoder) => encoder.name(),
         }
     }

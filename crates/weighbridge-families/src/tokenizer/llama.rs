@@ -77,6 +77,40 @@ fn tokens(files: &Files<'_>) -> Result<Vec<(String, TokenType)>> {
     Ok(tokens)
 }
 
+/// Writes every token with the mark that it has, and no scores.
+pub(super) fn write_bare(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    sound::check_byte_pairs(files.need_tokenizer()?)?;
+    let vocabulary = Vocabulary::read(files)?;
+    sound::check_merges(vocabulary.tokenizer, &vocabulary.base)?;
+    let count = match files.vocabulary() {
+        0 => vocabulary.base.len() + vocabulary.added.len(),
+        count => count,
+    };
+    let mut tokens = Vec::new();
+    for (id, token) in vocabulary.by_id(count)?.into_iter().enumerate() {
+        let Some(token) = token else {
+            return Err(wrong(TOKENIZER, format!("no token has ID {id}")));
+        };
+        tokens.push(bare(token));
+    }
+    entries.text("tokenizer.ggml.model", "llama");
+    entries.text("tokenizer.ggml.pre", "default");
+    TokenType::write(entries, tokens, None);
+    Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
+}
+
+fn bare(token: Token<'_>) -> (String, TokenType) {
+    let text = token.text().to_owned();
+    match token {
+        // So that it has letters.
+        _ if text == "\0" => ("<b'\\x00'>".to_owned(), TokenType::Byte),
+        _ if is_byte(&text) => (text, TokenType::Byte),
+        Token::Added(added) if added.special => (text, TokenType::Control),
+        Token::Added(_) => (text, TokenType::UserDefined),
+        Token::Base(_) => (text, TokenType::Normal),
+    }
+}
+
 fn kind_of(token: Token<'_>, is_added: bool, is_special: bool) -> TokenType {
     match token {
         _ if is_added && is_special => TokenType::Control,

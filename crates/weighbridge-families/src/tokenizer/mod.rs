@@ -29,7 +29,9 @@ mod sound;
 mod special;
 mod tekken;
 mod templates;
+mod tiktoken;
 mod token_type;
+mod turns;
 mod unigram;
 mod unigram_pieces;
 mod vocabulary;
@@ -98,6 +100,10 @@ pub fn entries(
         TokenizerKind::PiecesOrMarked => {
             byte_pairs::write_marked(files, entries, pre)?.write(entries)?;
         }
+        TokenizerKind::PiecesAndTurns => turns::write(files, entries)?,
+        TokenizerKind::PiecesUntilTurn => turns::write_stated(files, entries)?,
+        TokenizerKind::BarePieces => llama::write_bare(files, entries)?,
+        TokenizerKind::Tiktoken => tiktoken::write(files, entries, pre)?,
         TokenizerKind::MarkedAndBegun => {
             byte_pairs::write_marked(files, entries, pre)?.write(entries)?;
             entries.flag("tokenizer.ggml.add_bos_token", true);

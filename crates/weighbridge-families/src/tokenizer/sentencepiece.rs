@@ -50,18 +50,29 @@ pub(super) fn is_there(files: &Files<'_>) -> Result<bool> {
 
 /// Writes the tokenizer of a file of SentencePiece.
 pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    with_configured(files)?.write(files, entries)
+}
+
+/// The pieces, with the added tokens of `tokenizer_config.json`.
+pub(super) fn with_configured(files: &Files<'_>) -> Result<Tokens> {
     let mut tokens = Tokens::read(files)?;
     for (id, token) in files.tokens_by_id()? {
         let Some(place) = tokens.place(id) else { continue };
         let (text, kind) = TokenType::of_added(content(token, CONFIG)?, token["special"] == true);
         *place = Piece { text, score: ADDED, kind };
     }
-    tokens.write(files, entries)
+    Ok(tokens)
 }
 
 /// Writes Phi-3's tokenizer, which takes added tokens unchanged and from one more file.
 pub(super) fn write_phi3(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     let mut tokens = Tokens::read(files)?;
+    tokens.replace_added(files)?;
+    tokens.write(files, entries)
+}
+
+/// The added tokens of all files, and the names of these.
+fn all_added<'a>(files: &'a Files<'_>) -> Result<Vec<(u64, &'a Json, &'static str)>> {
     let by_id = files.tokens_by_id()?.into_iter();
     let mut added: Vec<_> = by_id.map(|(id, token)| (id, token, CONFIG)).collect();
     if let Some(tokenizer) = &files.tokenizer {
@@ -71,15 +82,7 @@ pub(super) fn write_phi3(files: &Files<'_>, entries: &mut Entries) -> Result<()>
         let no_id = || wrong(TOKENIZER, "an added token has no ID");
         added.push((token["id"].as_u64().ok_or_else(no_id)?, token, TOKENIZER));
     }
-    for (id, token, file) in added {
-        let text = content(token, file)?;
-        let count = tokens.0.len();
-        let Some(place) = tokens.place(id) else { return Err(beyond(&text, id, count)) };
-        let kind =
-            if token["special"] == true { TokenType::Control } else { TokenType::UserDefined };
-        *place = Piece { text, score: ADDED, kind };
-    }
-    tokens.write(files, entries)
+    Ok(added)
 }
 
 /// One token for every row of the embedding.
@@ -87,7 +90,7 @@ pub(super) struct Tokens(pub Vec<Piece>);
 
 impl Tokens {
     /// The pieces, and the tokens of `added_tokens.json`.
-    fn read(files: &Files<'_>) -> Result<Self> {
+    pub fn read(files: &Files<'_>) -> Result<Self> {
         let Some(bytes) = (files.repository.files)(MODEL)? else {
             return Err(Error::unsupported(format!("the repository has no {MODEL}")));
         };
@@ -108,6 +111,19 @@ impl Tokens {
         let mut tokens = Self(all);
         tokens.add_by_text(files)?;
         Ok(tokens)
+    }
+
+    /// Puts the added tokens of all files in their places, unchanged.
+    pub fn replace_added(&mut self, files: &Files<'_>) -> Result<()> {
+        for (id, token, file) in all_added(files)? {
+            let text = content(token, file)?;
+            let count = self.0.len();
+            let Some(place) = self.place(id) else { return Err(beyond(&text, id, count)) };
+            let kind =
+                if token["special"] == true { TokenType::Control } else { TokenType::UserDefined };
+            *place = Piece { text, score: ADDED, kind };
+        }
+        Ok(())
     }
 
     fn place(&mut self, id: u64) -> Option<&mut Piece> {

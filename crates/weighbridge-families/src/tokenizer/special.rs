@@ -132,6 +132,16 @@ impl Special {
         Ok(())
     }
 
+    /// Whether no kind has an id.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Gives a kind that has an id another one.
+    pub fn replace(&mut self, kind: &str, id: u64) {
+        self.ids.iter_mut().filter(|(known, _)| *known == kind).for_each(|known| known.1 = id);
+    }
+
     /// Whether a text is lowercased or loses its accents. Depth is bounded by that of the document.
     fn normalizer(&mut self, normalizer: &Json) {
         let mut left = vec![normalizer];

@@ -94,6 +94,19 @@ fn kind_of_model(bytes: &[u8], start: usize) -> Result<Option<u64>> {
     Ok(found)
 }
 
+/// Whether a file of SentencePiece puts a space before a text, however its pieces were made.
+pub(super) fn adds_space(bytes: &[u8]) -> Result<bool> {
+    let mut found =
+        Unigram { pieces: Vec::new(), adds_space: true, removes_spaces: true, characters: vec![] };
+    let mut message = Message::new(bytes, 0);
+    while let Some((number, field)) = message.next()? {
+        if let (3, Field::Bytes(inner, start)) = (number, field) {
+            found.normalizer(inner, start)?;
+        }
+    }
+    Ok(found.adds_space)
+}
+
 impl Unigram {
     /// What a file says beside its pieces, unless they were made in another way.
     pub fn around(bytes: &[u8]) -> Result<Option<Self>> {
