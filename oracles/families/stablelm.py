@@ -28,7 +28,7 @@ def stacking(converter):
 EPOCH = dict(
     architectures=["StableLMEpochForCausalLM"], model_type="stablelm_epoch", hidden_act="silu", hidden_size=16, initializer_range=0.02,
     intermediate_size=24, max_position_embeddings=64, norm_eps=1e-5, num_attention_heads=4, num_heads=4, num_hidden_layers=2,
-    num_key_value_heads=4, rope_pct=0.5, rope_theta=10000, rotary_scaling_factor=1.0, tie_word_embeddings=False, use_qkv_bias=False,
+    num_key_value_heads=4, rope_pct=0.5, rope_theta=10000, rotary_scaling_factor=1.0, tie_word_embeddings=False, use_parallel_residual=False, use_qkv_bias=False,
 )  # fmt: skip
 
 
@@ -56,14 +56,14 @@ FAMILY = Family(
             dict(num_hidden_layers=2, use_qkv_bias=True, rope_parameters=HALF), stablelm, "stablelm2", dtype="float16", types=["f32", "f16"]
         ),
         "stablelm-parallel": Repository(dict(use_parallel_residual=True, hidden_size=32), stablelm, "stablelm2", types=["f32", "bf16"]),
-        "stablelm_epoch": Repository({}, neox, "gpt-2", types=["f32", "bf16"], laid_out=layouts.laid_out(EPOCH, epoch)),
+        "stablelm_epoch": Repository({}, neox, "olmo", types=["f32", "bf16"], laid_out=layouts.laid_out(EPOCH, epoch)),
         # A part that sees is left to another file.
         "stablelm_epoch-llava": Repository(
-            {}, neox, "gpt-2", types=["f16"],
+            {}, neox, "olmo", types=["f16"],
             laid_out=layouts.laid_out(
                 dict(
-                    EPOCH, architectures=["LlavaStableLMEpochForCausalLM"], model_type="llava_stablelm_epoch", num_hidden_layers=1, use_qkv_bias=True,
-                    use_parallel_residual=False, mm_projector_type="linear", mm_vision_tower="x",
+                    EPOCH, architectures=["LlavaStableLMEpochForCausalLM"], model_type="stablelm_epoch", num_hidden_layers=1, use_qkv_bias=True,
+                    mm_projector_type="linear", mm_vision_tower="x",
                 ),
                 lambda tokens: epoch(tokens, 1, True, ["model.vision_tower.patch.weight", "model.mm_projector.weight"]), torch.float16,
             ),
@@ -86,6 +86,12 @@ FAMILY = Family(
         "stablelm-scaled": config(
             "StableLmForCausalLM", "stablelm", 2560, 6912, 32, 32, 32, 50304, 16384,
             norm_eps=1e-3, rope_pct=0.5, rope_scaling=dict(type="linear", factor=4.0),
+        ),
+        # The converter takes its norms for those of parallel layers; llama.cpp goes by the tensors.
+        "stablelm-3b-4e1t": dict(
+            {key: value for key, value in EPOCH.items() if key != "use_parallel_residual"}, hidden_size=2560, intermediate_size=6912,
+            max_position_embeddings=4096, num_attention_heads=32, num_heads=32, num_hidden_layers=32, num_key_value_heads=32, rope_pct=0.25,
+            vocab_size=50304,
         ),
         "stablelm-bare": dict(architectures=["StableLmForCausalLM"], model_type="stablelm"),
     },

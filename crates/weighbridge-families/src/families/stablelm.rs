@@ -5,7 +5,7 @@ use super::family::*;
 pub(super) const STABLELM: Family = Family {
     architecture: "stablelm",
     classes: &["StableLmForCausalLM", "StableLMEpochForCausalLM", "LlavaStableLMEpochForCausalLM"],
-    types: &["stablelm", "stablelm_epoch", "llava_stablelm_epoch"],
+    types: &["stablelm", "stablelm_epoch"],
     rows: &[TRUNK, ATTENTION, MLP, NORMS],
     gguf: &[GGUF, GGUF_FUSED, GGUF_HEAD_VECTORS],
     keys: &[KEYS, UNUSUAL_ROPE],
@@ -35,7 +35,7 @@ pub(super) const STABLELM: Family = Family {
 
 const RULES: &[Rule] = &[
     SILU,
-    free(&["use_qkv_bias", "qk_layernorm", "norm_eps"]),
+    free(&["use_qkv_bias", "qk_layernorm", "norm_eps", "num_heads"]),
     NEEDS_HEAD,
     HEADS_SHARE,
     differs(&["rotary_scaling_factor"], is_one, "does not scale rotary positions"),

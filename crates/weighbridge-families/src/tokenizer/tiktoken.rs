@@ -7,6 +7,7 @@ use super::base64::decoded;
 use super::files::MOST_TOKENS;
 use super::special::KINDS;
 use super::{Beyond, Entries, Files, Special, TokenType, encode, wrong};
+use crate::catalog::Texts;
 use crate::error::{Error, Result};
 use crate::text::shortened;
 
@@ -38,7 +39,7 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>)
     TokenType::write(entries, written, None);
     let merges = (0..).zip(&bytes).filter(|(_, token)| token.len() > 1);
     let merges = merges.map(|(rank, token)| merge(token, rank, &ranks));
-    entries.texts("tokenizer.ggml.merges", merges.collect::<Result<Vec<_>>>()?);
+    entries.texts("tokenizer.ggml.merges", merges.collect::<Result<Texts>>()?);
     let mut special = Special::read(files, &KINDS, Beyond::Refuse(count))?;
     let end = bytes.len().into();
     if special.is_empty() {
