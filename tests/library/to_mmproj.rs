@@ -149,3 +149,17 @@ fn what_is_not_understood_is_refused_by_name() {
     let error = refused(copy.path());
     assert!(error.contains("the projector of OtherModel is not supported"), "{error}");
 }
+
+#[test]
+fn what_llama_cpp_takes_for_granted_is_warned_about() {
+    let warned = |name: &str| -> Vec<String> {
+        let model = open(&folder(name).join("hf"));
+        let report = ops::convert_to(&model, &only(), Vec::new()).unwrap();
+        report.warnings.into_iter().map(|warning| warning.key).collect()
+    };
+    assert_eq!(warned("qwen2_5_vl"), ["vision.window_size"]);
+    assert_eq!(warned("gemma4"), ["vision.pooling_kernel_size"]);
+    for name in ["gemma3", "qwen2_vl", "qwen3_vl", "qwen3_omni_moe", "glm4v", "exaone4_5", "llama4"] {
+        assert_eq!(warned(name), [""; 0], "{name}");
+    }
+}

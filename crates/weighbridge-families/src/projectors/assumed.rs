@@ -21,11 +21,15 @@ impl Projector {
     }
 }
 
+fn inside<'a>(of: &'a Json, key: &str) -> Option<&'a Json> {
+    of.pointer(&format!("/{}", key.replace('.', "/")))
+}
+
 /// A setting of an encoder (`vision.`, `audio.`), or of the whole model.
 fn stated<'a>(facts: &'a Facts<'_>, key: &str) -> Option<&'a Json> {
     match key.split_once('.') {
-        Some(("vision", key)) => facts.vision.get(key),
-        Some(("audio", key)) => facts.audio.get(key),
-        _ => facts.config.get(key),
+        Some(("vision", key)) => inside(&facts.vision, key),
+        Some(("audio", key)) => inside(&facts.audio, key),
+        _ => inside(&facts.config, key),
     }
 }

@@ -29,10 +29,7 @@ pub(super) const EXAONE4_5: Projector = Projector {
             ("vision.n_wa_pattern", Count, Made(windows)),
         ],
     ],
-    assumes: &[
-        ("vision.hidden_act", &["silu"], "computes silu"),
-        ("vision.spatial_merge_size", &["2"], "makes 2 by 2 patches one"),
-    ],
+    assumes: &[("vision.hidden_act", &["silu"], "computes silu"), THETA, MERGES_TWO],
     ..QWEN2_5_VL
 };
 

@@ -47,6 +47,7 @@ pub(super) const GEMMA3: Projector = Projector {
         "mm.input_projection.weight",
         "mm.soft_emb_norm.weight",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

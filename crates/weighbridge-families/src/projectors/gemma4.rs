@@ -36,6 +36,7 @@ pub(super) const GEMMA4: Projector = Projector {
         ],
     ],
     assumes: &[
+        ("vision.rope_parameters.rope_theta", &["100.0", "100"], "turns positions by 100"),
         ("vision.pooling_kernel_size", &["3"], "pools 3 by 3 patches"),
         ("vision.rms_norm_eps", &["1e-6"], "computes norms with 1e-6"),
         ("audio.rms_norm_eps", &["1e-6"], "computes norms with 1e-6"),
@@ -58,6 +59,7 @@ pub(super) const GEMMA4: Projector = Projector {
         "a.pre_encode.out.weight",
         "mm.a.input_projection.weight",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

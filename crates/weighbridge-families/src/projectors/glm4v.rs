@@ -44,7 +44,8 @@ pub(super) const GLM4V: Projector = Projector {
     ],
     assumes: &[
         ("vision.hidden_act", &["gelu", "silu"], "computes `gelu_quick`"),
-        ("vision.spatial_merge_size", &["2"], "makes 2 by 2 patches one"),
+        THETA,
+        MERGES_TWO,
     ],
     needs: &[
         "v.patch_embd.weight",
@@ -61,6 +62,7 @@ pub(super) const GLM4V: Projector = Projector {
         "mm.up.weight",
         "mm.down.weight",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

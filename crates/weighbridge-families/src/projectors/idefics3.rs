@@ -31,6 +31,7 @@ pub(super) const IDEFICS3: Projector = Projector {
         "v.post_ln.weight",
         "mm.model.fc.weight",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

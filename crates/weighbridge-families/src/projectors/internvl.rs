@@ -36,6 +36,7 @@ pub(super) const INTERNVL: Projector = Projector {
         ],
     ],
     assumes: &[
+        ("ps_version", &["v2"], "shuffles patches as version 2 does"),
         ("select_layer", &["-1"], "takes the last layer"),
         ("vision_feature_layer", &["-1"], "takes the last layer"),
     ],
@@ -50,6 +51,7 @@ pub(super) const INTERNVL: Projector = Projector {
         "mm.model.mlp.3.weight",
         "mm.model.mlp.3.bias",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

@@ -23,7 +23,7 @@ pub(super) const LIGHTON_OCR: Projector = Projector {
         ACTIVATION,
         &[(MERGE, Count, Made(|facts| Ok(given(&facts.config, "spatial_merge_size"))))],
     ],
-    assumes: &[("vision.rope_theta", &["10000.0", "10000"], "turns by 10000")],
+    assumes: &[("vision.rope_theta", &["10000.0", "10000"], "turns positions by 10000"), THETA],
     needs: &[
         "v.patch_embd.weight",
         "v.pre_ln.weight",
@@ -32,5 +32,6 @@ pub(super) const LIGHTON_OCR: Projector = Projector {
         "mm.1.weight",
         "mm.2.weight",
     ],
+    has_width: true,
     ..MISTRAL3
 };

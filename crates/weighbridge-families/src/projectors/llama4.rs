@@ -44,6 +44,7 @@ pub(super) const LLAMA4: Projector = Projector {
             GELU,
         ],
     ],
+    assumes: &[THETA, ("vision.rope_theta", &["10000", "10000.0"], "turns positions by 10000")],
     needs: &[
         "v.class_embd",
         "v.patch_embd.weight",
@@ -54,5 +55,6 @@ pub(super) const LLAMA4: Projector = Projector {
         "mm.model.mlp.2.weight",
         "mm.model.fc.weight",
     ],
+    has_width: true,
     ..PROJECTOR
 };

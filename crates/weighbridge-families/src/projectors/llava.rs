@@ -33,7 +33,8 @@ pub(super) const LLAVA: Projector = Projector {
     assumes: &[
         ("vision_feature_layer", &["-1"], "takes the last layer"),
         ("projector_hidden_act", GELUS, "computes gelu"),
-        ("vision.rope_theta", &["10000.0", "10000"], "turns by 10000"),
+        ("vision.rope_theta", &["10000.0", "10000"], "turns positions by 10000"),
+        THETA,
     ],
     needs: &[
         "v.patch_embd.weight",
@@ -42,6 +43,7 @@ pub(super) const LLAVA: Projector = Projector {
         "mm.1.weight",
         "mm.2.weight",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

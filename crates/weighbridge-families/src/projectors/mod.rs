@@ -12,11 +12,11 @@
 //! 2. Write `projectors/NAME.rs`: a `Projector` that takes all but a few fields from `PROJECTOR`. `gemma3` and
 //!    `qwen2_vl` are examples. `starts` says how names of its weights begin, and what rows have in place of that;
 //!    a weight of an encoder that no row names is refused. `settle` computes settings that the converter computes.
-//!    `forced` has what its `tensor_force_quant` says, by names of GGUF's.
+//!    `forced` has what its `tensor_force_quant` says, by names of GGUF's. `needs` lists what llama.cpp does not
+//!    load a file without, `assumes` what it takes for granted.
 //! 3. Write `oracles/projectors/NAME.py`, and make the goldens:
 //!    `python oracles/mmproj_models.py LLAMA_CPP tests/files/to-mmproj NAME`. The tests find them by listing.
 //!    `BLESS=1 cargo test -p weighbridge-families projectors` counts them.
-//!    `needs` lists what llama.cpp does not load a file without.
 //! 4. `cargo test -p weighbridge-tests --test library -- to_mmproj`, with `WEIGHBRIDGE_ONLY=NAME` while working.
 
 use serde_json::Value as Json;

@@ -47,6 +47,8 @@ pub struct Projector {
     pub(crate) keys: &'static [&'static [KeyRow]],
     /// Tensors that a file has to have; those of sound, if its model has an encoder of sound.
     pub(crate) needs: &'static [&'static str],
+    /// Whether its layers are as wide as the entries say.
+    pub(crate) has_width: bool,
     /// Whether there are as many layers as the entries say, all alike.
     pub(crate) layers: Layers,
     /// Settings that llama.cpp takes for granted.
@@ -71,6 +73,7 @@ pub(crate) const PROJECTOR: Projector = Projector {
     computed: |_| Ok(Vec::new()),
     keys: &[VISION],
     needs: &[],
+    has_width: false,
     layers: Layers::Alike,
     assumes: &[],
 };

@@ -50,7 +50,13 @@ pub(super) const QWEN2_5_OMNI: Projector = Projector {
             (EPSILON, Number, Is(1e-6)),
         ],
     ],
-    assumes: &[("audio.activation_function", &["gelu"], "computes `gelu`")],
+    assumes: &[
+        THETA,
+        MERGES_TWO,
+        ("vision.window_size", &["112"], "has windows of 112 pixels"),
+        ("vision.hidden_act", &["silu"], "computes silu"),
+        ("audio.activation_function", &["gelu"], "computes `gelu`"),
+    ],
     needs: &[
         "v.patch_embd.weight",
         "v.patch_embd.weight.1",
@@ -68,6 +74,7 @@ pub(super) const QWEN2_5_OMNI: Projector = Projector {
         "mm.a.fc.weight",
         "mm.a.fc.bias",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

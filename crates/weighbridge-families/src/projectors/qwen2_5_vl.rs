@@ -24,6 +24,12 @@ pub(super) const QWEN2_5_VL: Projector = Projector {
             (EPSILON, Number, Is(1e-6)),
         ],
     ],
+    assumes: &[
+        THETA,
+        MERGES_TWO,
+        ("vision.window_size", &["112"], "has windows of 112 pixels"),
+        ("vision.hidden_act", &["silu"], "computes silu"),
+    ],
     needs: &[
         "v.patch_embd.weight",
         "v.patch_embd.weight.1",
@@ -33,6 +39,7 @@ pub(super) const QWEN2_5_VL: Projector = Projector {
         "mm.2.weight",
         "mm.2.bias",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

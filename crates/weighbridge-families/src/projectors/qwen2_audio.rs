@@ -20,5 +20,6 @@ pub(super) const QWEN2_AUDIO: Projector = Projector {
         "mm.a.fc.weight",
         "mm.a.fc.bias",
     ],
+    has_width: true,
     ..super::ultravox::ULTRAVOX
 };

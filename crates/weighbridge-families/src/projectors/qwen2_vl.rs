@@ -13,6 +13,7 @@ pub(super) const QWEN2_VL: Projector = Projector {
         VISION,
         &[("projector_type", Text, Says("qwen2vl_merger")), (EPSILON, Number, Is(1e-6))],
     ],
+    assumes: &[THETA, MERGES_TWO],
     needs: &[
         "v.patch_embd.weight",
         "v.patch_embd.weight.1",
@@ -22,6 +23,7 @@ pub(super) const QWEN2_VL: Projector = Projector {
         "mm.2.weight",
         "mm.2.bias",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

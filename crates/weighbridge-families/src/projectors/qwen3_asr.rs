@@ -12,7 +12,7 @@ pub(super) const QWEN3_ASR: Projector = Projector {
     rename: |_, _| Ok(None),
     rows: &[QWEN3_SOUND, WHISPER],
     keys: &[AUDIO, WHISPER_KEYS, &[("audio.projector_type", Text, Says("qwen3a"))]],
-    assumes: &[("audio.activation_function", &["gelu"], "computes `gelu`")],
+    assumes: &[HUNDRED_FRAMES, ("audio.activation_function", &["gelu"], "computes `gelu`")],
     needs: &[
         "a.conv2d.1.weight",
         "a.conv2d.1.bias",

@@ -36,6 +36,8 @@ pub(super) const QWEN3_OMNI: Projector = Projector {
         ],
     ],
     assumes: &[
+        THETA,
+        HUNDRED_FRAMES,
         ("vision.hidden_act", GELUS, "computes gelu"),
         ("audio.activation_function", &["gelu"], "computes `gelu`"),
     ],
@@ -61,6 +63,7 @@ pub(super) const QWEN3_OMNI: Projector = Projector {
         "mm.a.mlp.2.weight",
         "mm.a.mlp.2.bias",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

@@ -19,7 +19,7 @@ pub(super) const QWEN3_VL: Projector = Projector {
     rename: deepstack_names,
     rows: &[QWEN_BLOCKS, ONE_QKV, QWEN3_MERGER, TWO_PATCHES],
     keys: &[VISION, &[("projector_type", Text, Says("qwen3vl_merger"))], QWEN3_KEYS],
-    assumes: &[("vision.hidden_act", GELUS, "computes gelu")],
+    assumes: &[THETA, ("vision.hidden_act", GELUS, "computes gelu")],
     needs: &[
         "v.patch_embd.weight",
         "v.patch_embd.weight.1",
@@ -30,6 +30,7 @@ pub(super) const QWEN3_VL: Projector = Projector {
         "mm.2.weight",
         "mm.2.bias",
     ],
+    has_width: true,
     ..PROJECTOR
 };
 

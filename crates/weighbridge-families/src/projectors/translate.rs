@@ -289,7 +289,9 @@ impl Projector {
             )));
         }
         self.check_parts(tensors, entries)?;
-        check_widths(tensors, entries)?;
+        if self.has_width {
+            check_widths(tensors, entries)?;
+        }
         if self.layers == Layers::Any {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 use crate::projectors::keys::KeyRow;
 use crate::projectors::keys::Type::{Count, Flag, Listed};
 use crate::projectors::keys::Where::{Audio, FileType, Processor, TextWidth, Vision, Yes};
+use crate::projectors::projector::Assumption;
 
 /// What configs call the number of layers of an encoder.
 #[rustfmt::skip]
@@ -53,6 +54,16 @@ pub(crate) const MIN_PIXELS: &str = "vision.image_min_pixels";
 pub(crate) const MAX_PIXELS: &str = "vision.image_max_pixels";
 pub(crate) const GELU: KeyRow = ("use_gelu", Flag, Yes);
 pub(crate) const SILU: KeyRow = ("use_silu", Flag, Yes);
+
+/// llama.cpp's constant of rotary embeddings, which no file states.
+pub(crate) const THETA: Assumption =
+    ("vision.rope_parameters.rope_theta", &["10000.0", "10000"], "turns positions by 10000");
+/// How many patches a side become one, where a file does not say.
+pub(crate) const MERGES_TWO: Assumption =
+    ("vision.spatial_merge_size", &["2"], "makes 2 by 2 patches one");
+/// Every how many frames sound is cut.
+pub(crate) const HUNDRED_FRAMES: Assumption =
+    ("audio.n_window", &["50"], "hears 100 frames at once");
 
 /// Names of activations that llama.cpp computes as gelu.
 pub(crate) const GELUS: &[&str] =
