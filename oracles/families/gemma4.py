@@ -67,7 +67,7 @@ FAMILY = Family(
         "gemma-4-e2b": dict(
             architectures=["Gemma4ForConditionalGeneration"], model_type="gemma4", audio_token_id=258881, vision_soft_tokens_per_image=280,
             text_config=dict(
-                shape(1536, 6144, 35, 8, 1, 262144, 131072), **PUBLISHED, attention_k_eq_v=False, enable_moe_block=False, expert_intermediate_size=None,
+                shape(1536, 6144, 35, 8, 1, 262144, 131072), **PUBLISHED, attention_k_eq_v=False, enable_moe_block=False, 
                 hidden_size_per_layer_input=256, layer_types=([S] * 4 + [F]) * 7, moe_intermediate_size=None, num_experts=None,
                 num_global_key_value_heads=None, num_kv_shared_layers=20, sliding_window=512, top_k_experts=None, use_bidirectional_attention=None,
                 use_double_wide_mlp=True,
@@ -76,7 +76,7 @@ FAMILY = Family(
         "gemma-4-26b-a4b": dict(
             architectures=["Gemma4ForConditionalGeneration"], model_type="gemma4",
             text_config=dict(
-                shape(2816, 2112, 30, 16, 8, 262144, 262144), **PUBLISHED, attention_k_eq_v=True, enable_moe_block=True, expert_intermediate_size=None,
+                shape(2816, 2112, 30, 16, 8, 262144, 262144), **PUBLISHED, attention_k_eq_v=True, enable_moe_block=True, 
                 hidden_size_per_layer_input=0, layer_types=([S] * 5 + [F]) * 5, moe_intermediate_size=704, num_experts=128,
                 num_global_key_value_heads=2, num_kv_shared_layers=0, sliding_window=1024, top_k_experts=8, use_bidirectional_attention="vision",
                 use_double_wide_mlp=False,

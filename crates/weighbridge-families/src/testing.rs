@@ -4,6 +4,7 @@ use std::path::Path;
 
 use weighbridge_containers::gguf::Gguf;
 use weighbridge_containers::{Container, Opening, format_of};
+use weighbridge_core::dtype::{DType, StoredType};
 use weighbridge_core::input::Input;
 use weighbridge_core::limits::{Budget, Limits};
 use weighbridge_core::source::{Slab, Source};
@@ -39,7 +40,9 @@ pub(crate) fn numbers(source: &Source, name: &str) -> Option<Vec<f32>> {
     let tensor = source.catalog().tensors.iter().find(|tensor| &*tensor.name == name)?;
     let mut bytes = vec![0; usize::try_from(tensor.bytes).unwrap()];
     source.copy(tensor, &Slab::whole(0, 0, tensor.bytes), &mut bytes).unwrap();
+    let is_half = tensor.stored == StoredType::Element(DType::F16);
     let single = |bytes: &[u8]| match *bytes {
+        [low, high] if is_half => half::f16::from_le_bytes([low, high]).to_f32(),
         [low, high] => f32::from_le_bytes([0, 0, low, high]),
         _ => f32::from_le_bytes(bytes.try_into().unwrap()),
     };

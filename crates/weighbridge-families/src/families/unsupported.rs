@@ -48,7 +48,7 @@ mod tests {
         let config = json!({ "model_type": "llama9", "architectures": ["Llama9ForCausalLM"] });
         let error = unsupported_family(&config);
         assert_eq!(error.to_string(), "model family `llama9` is not supported");
-        assert_eq!(error.hint_text(), Some("the nearest supported family is llama4"));
+        assert_eq!(error.hint_text(), Some("the nearest supported family is llama"));
         assert!(error.remedies().contains(&Remedy::AnyFamily));
         let error = unsupported_family(&json!({ "model_type": "zebra" }));
         assert_eq!((error.hint_text(), error.remedies().len()), (None, 3));

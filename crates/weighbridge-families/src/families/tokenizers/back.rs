@@ -26,6 +26,10 @@ const DIFFERENT: &[(&str, &[&str], &str)] = &[
     ("internlm2", &[SCORES, TYPES], REPLACED),
     ("internlm2-base", &[SCORES, TYPES], REPLACED),
     ("internlm2-one", &[SCORES, TYPES], REPLACED),
+    ("gemma4", &[TYPES], VISIBLE),
+    ("gemma4-experts", &[TYPES], VISIBLE),
+    ("gemma4_unified", &["tokenizer.ggml.suppress_tokens", TYPES], VISIBLE),
+    ("gemma4_unified-shared", &[TYPES], VISIBLE),
     ("llama-spm-prefix", &[BOS, EOS], ASSUMED),
     ("llama-spm-short", &[BOS, EOS], ASSUMED),
     (
@@ -33,9 +37,12 @@ const DIFFERENT: &[(&str, &[&str], &str)] = &[
         &[ADD_BOS, ADD_EOS, "tokenizer.ggml.add_sep_token"],
         "tokens are added and none is named, so that nobody can know which",
     ),
+    ("llada_moe", &[MASK], NAMED),
+    ("llada_moe-grouped", &[MASK], NAMED),
     ("phi3", &[SCORES, TYPES, TEXTS], LOST),
     ("qwen-spm", &[BOS, EOS], ASSUMED),
     ("qwen2", &[BOS], NAMED),
+    ("sarashina2_vision", &[BOS, EOS], ASSUMED),
     ("t5-gated", &[ADD_EOS, UNKNOWN], ASSUMED),
     ("t5-umt5-bare", &[ADD_EOS, UNKNOWN], ASSUMED),
     ("t5_encoder-relu", &[ADD_EOS, UNKNOWN], ASSUMED),
@@ -58,12 +65,14 @@ pub(super) const TYPES: &str = "tokenizer.ggml.token_type";
 const SCORES: &str = "tokenizer.ggml.scores";
 const BOS: &str = "tokenizer.ggml.bos_token_id";
 const EOS: &str = "tokenizer.ggml.eos_token_id";
+const MASK: &str = "tokenizer.ggml.mask_token_id";
 const ADD_EOS: &str = "tokenizer.ggml.add_eos_token";
 const UNKNOWN: &str = "tokenizer.ggml.unknown_token_id";
 const ADD_BOS: &str = "tokenizer.ggml.add_bos_token";
 
 const LOST: &str = "several tokens have one text, and a vocabulary can hold one of them";
 const NAMED: &str = "an ordinary token is named by the config of the model alone";
+const VISIBLE: &str = "files of a tokenizer mark an ordinary token that reads as a special one";
 const UNUSED: &str = "scores that are all zero, which byte pairs do not have";
 const REPLACED: &str = "a special token that two files name has the marks of the second one";
 const ASSUMED: &str = "what readers assume is stated";

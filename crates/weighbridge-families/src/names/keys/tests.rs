@@ -60,13 +60,29 @@ fn measured(config: &Json, hf: &Path) -> Vec<(&'static str, Json)> {
     if known.is_none() {
         return Vec::new();
     }
+    with_weights(config, hf, |side, model| {
+        let tensors = &model.catalog().tensors;
+        let read = |index: usize| Ok(stored_numbers(model, &tensors[index].name).unwrap());
+        crate::names::measured(side, &read).unwrap()
+    })
+}
+
+/// The layers that predict further tokens, as the weights of a repository have them.
+fn counted(config: &Json, hf: &Path) -> NextCount {
+    let known = of_config(config).filter(|family| family.counts_next.is_some());
+    known.map_or(NextCount::Stated, |_| {
+        let count = with_weights(config, hf, |side, _| crate::names::next_layers(side));
+        count.map_or(NextCount::Stated, NextCount::Counted)
+    })
+}
+
+fn with_weights<T>(config: &Json, hf: &Path, look: impl Fn(&Side<'_>, &Source) -> T) -> T {
     let model = open_as(&Safetensors, &hf.join("model.safetensors"));
     let tensors = &model.catalog().tensors;
     let configs = [Config { name: "config.json".into(), json: config.clone() }];
     let named = tensors.iter().map(|tensor| Named { name: &tensor.name, shape: &tensor.shape });
     let side = Side { weights: named.collect(), configs: &configs, metadata: Vec::new() };
-    let read = |index: usize| Ok(stored_numbers(&model, &tensors[index].name).unwrap());
-    crate::names::measured(&side, &read).unwrap()
+    look(&side, &model)
 }
 
 #[test]
@@ -87,7 +103,7 @@ fn entries_are_those_of_the_converter() {
             generation: generation.as_ref(),
             card: card.as_deref(),
             pooling: pooling.as_ref(),
-            next_layers: NextCount::Stated,
+            next_layers: counted(&config, &hf),
             measured: &measured(&config, &hf),
             folder: "hf",
             parameters: parameters(&model),
