@@ -223,6 +223,11 @@ fn files_of_the_converter_give_back_their_metadata() {
         if kind == TokenizerKind::BarePieces {
             continue;
         }
+        // Nobody writes Qwen's own file again: another class reads what is written.
+        let kind = match kind {
+            TokenizerKind::Tiktoken => TokenizerKind::BytePairs(&[]),
+            kind => kind,
+        };
         wrong.extend(check(&name, &entries, (kind, None), &config));
         count += 1;
     }
