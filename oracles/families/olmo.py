@@ -3,7 +3,7 @@
 from family_blocks import Family, Repository, config
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import byte_level
-from settings_rows import ACT, HEAD, KV, NOTHING, ROTARY, TIED, Cases, each
+from settings_rows import ACT, HEAD, KV, NOTHING, TIED, Cases, each, theta
 
 olmo = plain_bpe([byte_level(use_regex=True)], "GPTNeoXTokenizer", "<|endoftext|>", "<|endoftext|>", "<|padding|>", normalizer=dict(type="NFC"))
 
@@ -24,7 +24,7 @@ FAMILY = Family(
         "olmo-bare": dict(architectures=["OlmoForCausalLM"], model_type="olmo"),
     },
     settings={
-        "olmo": Cases("olmo", {}, [*each("clip_qkv", 0.5), *each("attention_bias", True), *ROTARY, *TIED, *HEAD, *ACT, *KV, *NOTHING]),
+        "olmo": Cases("olmo", {}, [*each("clip_qkv", 0.5), *each("attention_bias", True), *theta(50000.0), *TIED, *HEAD, *ACT, *KV, *NOTHING]),
     },
     back="olmo",
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from family_blocks import Family, Repository, config
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import byte_level
-from settings_rows import ACT, EPS, HEAD, KV, NOTHING, ROTARY, TIED, Cases, each
+from settings_rows import ACT, HEAD, KV, NOTHING, TIED, Cases, each, partial, theta
 
 codegen = plain_bpe([byte_level(use_regex=True)], "CodeGenTokenizer", "<|endoftext|>", "<|endoftext|>", "\t\t")
 # The converter takes it for granted.
@@ -39,7 +39,7 @@ FAMILY = Family(
         "phi2": Cases(
             "phi",
             dict(intermediate_size=256, num_key_value_heads=4),
-            [*each("intermediate_size", 96), *each("qk_layernorm", True), *ROTARY, *TIED, *HEAD, *ACT, *EPS, *KV, *NOTHING],
+            [*each("intermediate_size", 96), *each("qk_layernorm", True), *theta(50000.0), *partial(0.25), *TIED, *HEAD, *ACT, *each("layer_norm_eps", 0.1), *KV, *NOTHING],
         ),
     },
     back="phi",

@@ -9,15 +9,26 @@ pub(super) const GPTNEOX: Family = Family {
     prefix: "gpt_neox.",
     rows: &[ROWS, TWO_NORMS],
     left_out: &[("layers.#.attention.bias", "attention mask, the same in all models")],
-    keys: &[KEYS, UNUSUAL_ROPE],
+    keys: &[KEYS, UNUSUAL_ROPE, BASE_OF_PUBLISHED],
     rules: &[RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [50432, 6144, 24576, 44, 64, 2048],
         key_heads: KeyHeads::Unsaid,
         epsilon: ("layer_norm_eps", 1e-5),
-        rotated: Some(0.25),
         flags: &[("use_parallel_residual", true), ("attention_bias", true)],
         ..DEFAULTS
+    }),
+    back: Some(Back {
+        rotated: Some("rotary_pct"),
+        flags: &[
+            ("attention_bias", &["blk.#.attn_qkv.bias", O]),
+            ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
+            ("", &[UP, DOWN]),
+        ],
+        fixed: &[("rotary_emb_base", |_, config| config.get("rope_theta").cloned())],
+        untold: &[("is_decoder", "false")],
+        activation: ("hidden_act", "gelu"),
+        ..BACK
     }),
     ..DECODER
 };
@@ -55,6 +66,17 @@ const KEYS: &[KeyRow] = &[
     ("attention.layer_norm_epsilon", Number, Needed(&["layer_norm_eps"])),
 ];
 
+/// Published configs have names of their own for rotary parameters.
 fn rotated(settings: &Settings) -> Option<Json> {
-    part(settings.rope(&["partial_rotary_factor"])?, settings.head_share()?).map(Json::from)
+    let stated = settings.rope(&["partial_rotary_factor"]);
+    let stated = stated.or_else(|| settings.find(&["rotary_pct"])).cloned();
+    part(&stated.unwrap_or_else(|| 0.25.into()), settings.head_share()?).map(Json::from)
+}
+
+const BASE_OF_PUBLISHED: &[KeyRow] = &[("rope.freq_base", Number, Made(unusual_own_base))];
+
+/// Another base than the usual one, by that name.
+fn unusual_own_base(settings: &Settings) -> Option<Json> {
+    let own = settings.find(&["rotary_emb_base"]).filter(|base| base.as_f64() != Some(10000.0));
+    unusual_base(settings).or_else(|| own.cloned())
 }
