@@ -1,6 +1,6 @@
 """The language models of Qwen 2 VL, Qwen 2.5 VL and Qwen 2.5 Omni."""
 
-from family_blocks import Family, Repository, change, config, shape
+from family_blocks import Family, Repository, change, config, edited, numbers, shape
 from family_tokenizers import qwen2
 
 import transformers
@@ -31,12 +31,18 @@ def as_published(folder):
     change(folder, lambda config: dict(config, architectures=["Qwen2_5OmniModel"]))
 
 
+def speaking(tensors, generator):
+    """Adds a part of the model that speaks, which has embeddings and layers of its own."""
+    for name, shape in {"embed_tokens": [8, 8], "layers.0.mlp.up_proj": [8, 8], "norm": [8]}.items():
+        tensors[f"talker.model.{name}.weight"] = numbers(shape, generator).bfloat16()
+
+
 FAMILY = Family(
     qwen2_vl,
     to_gguf={
         "qwen2_vl": Repository(dict(num_hidden_layers=2, rope_parameters=SECTIONS), qwen2, "qwen2"),
         "qwen2_5_vl": Repository(dict(rope_parameters=SECTIONS, num_key_value_heads=4), qwen2, "qwen2", types=["f32"], model=qwen2_5_vl),
-        "qwen2_5_omni": Repository(dict(rope_parameters=SECTIONS), qwen2, "qwen2", types=["auto"], model=omni, steps=[as_published]),
+        "qwen2_5_omni": Repository(dict(rope_parameters=SECTIONS), qwen2, "qwen2", types=["auto"], model=omni, steps=[as_published, edited(speaking)]),
     },
     configs={
         "qwen2-vl-7b": config(

@@ -33,6 +33,8 @@ pub struct Family {
     pub norm_add: f32,
     /// Whether GGUF leaves out embedding rows that no token uses.
     pub(crate) cuts_embedding: bool,
+    /// Tensors with a row a token that have rows of zeros for those that the weights do not reach.
+    pub(crate) padded: &'static [&'static str],
     /// Whether the first positions are those of padding, which GGUF leaves out.
     pub(crate) pads_positions: bool,
     /// Whether the output head shares the embedding's numbers, unless a config says otherwise.
@@ -102,6 +104,7 @@ pub(crate) const DECODER: Family = Family {
     pairs: false,
     norm_add: 0.0,
     cuts_embedding: false,
+    padded: &[],
     pads_positions: false,
     tied: false,
     predicts: false,

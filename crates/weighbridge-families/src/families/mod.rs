@@ -85,8 +85,10 @@ families! {
 
     // Gemma and its relatives.
     gemma_embedding::GEMMA_EMBEDDING,
+    gemma3n::GEMMA3N,
     gemma4::GEMMA4,
     gemma4_unified::GEMMA4_UNIFIED,
+    gemma4_assistant::GEMMA4_ASSISTANT,
 
     // Encoders, and what has one.
     t5::T5,
@@ -143,6 +145,8 @@ families! {
     qwen2_vl::QWEN2_VL,
     qwen3_vl::QWEN3_VL,
     qwen3_vl_moe::QWEN3_VL_MOE,
+    qwen3_asr::QWEN3_ASR,
+    qwen3_omni_moe::QWEN3_OMNI_MOE,
     qwen3_next::QWEN3_NEXT,
     paddleocr::PADDLEOCR,
     chameleon::CHAMELEON,

@@ -24,7 +24,7 @@ pub(super) const QWEN3_VL: Family = Family {
     ..QWEN3
 };
 
-const RULES: &[Rule] = &[SILU, NO_ATTENTION_BIAS, SECTIONS];
+pub(super) const RULES: &[Rule] = &[SILU, NO_ATTENTION_BIAS, SECTIONS];
 
 /// Into how many of the first layers the vision model sends features of its own.
 pub(super) const DEEPSTACK: &[KeyRow] = &[("n_deepstack_layers", Count, Made(deepstack_layers))];

@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// Each expert transposed.
-const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     ("layers.#.mlp.gate", &["blk.#.ffn_gate_inp"], Plain),
     ("layers.#.mlp.experts.gate_up_proj", GATE_UP_EXPERTS, Across),
     ("layers.#.mlp.experts.down_proj", &["blk.#.ffn_down_exps"], Across),

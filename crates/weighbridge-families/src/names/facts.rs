@@ -163,9 +163,11 @@ fn linear(side: &Side<'_>) -> Option<Linear> {
 }
 
 fn dialect(names: &[String]) -> (Dialect, String) {
-    // Layers that predict further tokens have embeddings too: the shortest name is the model's own.
+    // Layers that predict further tokens have embeddings too, and so has what speaks: the shortest
+    // name of the others is the model's own.
     let ends = |end: &str| {
-        let all = names.iter().filter_map(|name| name.strip_suffix(end));
+        let own = names.iter().filter(|name| !name.starts_with("talker."));
+        let all = own.filter_map(|name| name.strip_suffix(end));
         let all = all.filter(|prefix| prefix.is_empty() || prefix.ends_with('.'));
         all.min_by_key(|prefix| prefix.len())
     };

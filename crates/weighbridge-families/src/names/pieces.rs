@@ -65,7 +65,9 @@ impl<'t> Translator<'t> {
             return Some(Piece { weight, key, view, words: Vec::new(), cut, laid: None });
         }
         let (how, names, numbers) = self.names(name)?;
-        let expert = (how == How::Expert).then(|| numbers.get(1).copied()).flatten();
+        // Outside of layers there is no number before that of the expert.
+        let at = usize::from(names.first().is_some_and(|name| name.starts_with("blk.")));
+        let expert = (how == How::Expert).then(|| numbers.get(at).copied()).flatten();
         let cut = match how {
             How::Embedding | How::EmbeddingCopy => Cut::ByToken,
             How::Positions => Cut::ByPosition,

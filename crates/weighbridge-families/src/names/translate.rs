@@ -128,13 +128,14 @@ pub(super) fn joined(a: &Piece, b: &Piece, family: &Family, facts: &[Facts; 2]) 
     words.extend(b.words.iter().filter(|word| !a.words.contains(word)).cloned());
     as_matrix(&mut view_a, &view_b);
     as_matrix(&mut view_b, &view_a);
+    let pads = !family.padded.is_empty();
     let is_cut = match a.cut {
         Cut::None => false,
-        Cut::ByToken => family.cuts_embedding,
+        Cut::ByToken => family.cuts_embedding || pads,
         Cut::ByPosition => true,
     };
     if is_cut && a.cut == b.cut {
-        words.extend(cut([&mut view_a, &mut view_b], a.cut, facts));
+        words.extend(cut([&mut view_a, &mut view_b], a.cut, facts, pads));
     }
     let transform = (!words.is_empty()).then(|| words.join(", "));
     Pair { a: a.weight, b: b.weight, view_a, view_b, transform }
@@ -157,7 +158,7 @@ fn as_matrix(view: &mut View, other: &View) {
 /// Cuts the longer of two to the rows that both have: the first ones, or the last. Only a GGUF file
 /// leaves out rows, and only those of no token, or those before the first position. Any other number
 /// of rows stays a difference.
-fn cut([a, b]: [&mut View; 2], which: Cut, facts: &[Facts; 2]) -> Option<String> {
+fn cut([a, b]: [&mut View; 2], which: Cut, facts: &[Facts; 2], pads: bool) -> Option<String> {
     let [longer, shorter] = if a.shape.first() > b.shape.first() { [0, 1] } else { [1, 0] };
     let (original, file) = (&facts[longer], &facts[shorter]);
     let (longer, shorter) = if longer == 0 { (a, &*b) } else { (b, &*a) };
@@ -174,6 +175,9 @@ fn cut([a, b]: [&mut View; 2], which: Cut, facts: &[Facts; 2]) -> Option<String>
         _ => (file.tokens == Some(kept), 0),
     };
     let is_cut = is_known && file.dialect == Dialect::Gguf && original.dialect != Dialect::Gguf;
+    // Or it has rows of zeros for tokens without any.
+    let is_padded = pads && which == Cut::ByToken && original.dialect == Dialect::Gguf;
+    let is_cut = is_cut || is_padded && file.dialect != Dialect::Gguf;
     (is_cut && longer.shape[1] == shorter.shape[1]).then(|| {
         longer.shape[0] = kept;
         longer.rows = Rows::From(first);

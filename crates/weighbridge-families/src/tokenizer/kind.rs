@@ -42,6 +42,9 @@ pub enum TokenizerKind {
     Tiktoken,
     /// Byte pairs with a fallback to bytes and their merges, as Gemma 4 has them.
     Gemma4,
+    /// SentencePiece if its file exists, else byte pairs; a token that both begins and ends a text,
+    /// if tokenizer_config.json lists it, and a template in place of that of the files.
+    EndedBy(&'static str, Option<&'static str>),
 }
 
 impl TokenizerKind {
@@ -55,6 +58,7 @@ impl TokenizerKind {
             | Self::PiecesOrBareLlama
             | Self::BarePiecesOrPairs
             | Self::PiecesOrMarked
+            | Self::EndedBy(..)
             | Self::Phi3 => "SentencePiece or byte pairs",
             Self::Pieces(_)
             | Self::PiecesWith(_)

@@ -108,6 +108,17 @@ pub fn entries(
             byte_pairs::write_marked(files, entries, pre)?.write(entries)?;
             entries.flag("tokenizer.ggml.add_bos_token", true);
         }
+        TokenizerKind::EndedBy(token, template) => {
+            piece_or_pairs(files, entries, pre)?;
+            if let Some(template) = template {
+                entries.text("tokenizer.chat_template", template);
+            }
+            let listed = files.tokens_by_id()?;
+            if let Some((id, _)) = listed.into_iter().find(|(_, one)| one["content"] == *token) {
+                entries.id("tokenizer.ggml.bos_token_id", id);
+                entries.id("tokenizer.ggml.eos_token_id", id);
+            }
+        }
         TokenizerKind::Gemma4 => {
             llama::write_gemma4(files, entries)?;
             entries.flag(SPACE_PREFIX, false);

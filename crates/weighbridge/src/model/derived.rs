@@ -27,6 +27,8 @@ pub(crate) struct Derived {
 pub(crate) enum MadeOf {
     /// Views of weights, one after the other.
     Weights(Vec<(Weight, View)>),
+    /// The same, with rows of zeros behind them.
+    Padded(Vec<(Weight, View)>),
     /// Cut into equal parts whose numbers are interleaved.
     InTurn(Vec<(Weight, View)>, u64),
     /// Numbers that are in no file.
@@ -95,8 +97,9 @@ impl Weight {
 }
 
 fn entry(Derived { name, shape, from }: Derived) -> Result<Entry> {
+    let is_padded = matches!(from, MadeOf::Padded(_));
     let (pieces, turns) = match from {
-        MadeOf::Weights(pieces) => (pieces, 1),
+        MadeOf::Weights(pieces) | MadeOf::Padded(pieces) => (pieces, 1),
         MadeOf::InTurn(pieces, turns) => (pieces, turns),
         MadeOf::Numbers(numbers) => {
             let recipe: Arc<dyn Recipe> = Arc::new(Computed::new(numbers));
@@ -106,7 +109,11 @@ fn entry(Derived { name, shape, from }: Derived) -> Result<Entry> {
         }
     };
     let seen = pieces.iter().map(|(_, view)| element_count(&view.shape).unwrap_or(0));
-    if Some(seen.sum::<u64>()) != element_count(&shape) {
+    let fits = |all: u64| {
+        let seen = seen.sum::<u64>();
+        seen == all || is_padded && seen < all
+    };
+    if !element_count(&shape).is_some_and(fits) {
         let message = format!("its parts do not add up to the shape {:?}", &shape[..]);
         return Err(Error::malformed(message).in_tensor(&name));
     }
@@ -130,6 +137,7 @@ fn composed(name: String, shape: Shape, pieces: &[(Weight, View)], turns: u64) -
     let Some((first, _)) = pieces.first() else {
         return Err(Error::usage("it has no source weights").in_tensor(&name));
     };
+    stretches.extend(zeros_behind(pieces, &shape, parts.len()));
     let recipe: Result<Arc<dyn Recipe>, Arc<str>> = match refused {
         Some(reason) => Err(reason.into()),
         None => {
@@ -143,6 +151,22 @@ fn composed(name: String, shape: Shape, pieces: &[(Weight, View)], turns: u64) -
     let (variant, native) = (first.variant().into(), first.native());
     let bid = Bid { name, shape, variant, native, parts, recipe };
     Ok(Entry::Scheme(first.scheme(), Box::new(bid)))
+}
+
+/// The rows of zeros behind the pieces of a matrix.
+fn zeros_behind(pieces: &[(Weight, View)], shape: &[u64], first_part: usize) -> Option<Stretch> {
+    let &[rows, columns] = shape else { return None };
+    let seen: u64 = pieces.iter().map(|(_, view)| view.row_count()).sum();
+    let rows = rows.checked_sub(seen).filter(|rows| *rows > 0)?;
+    let is_matrix = pieces.iter().all(|(_, view)| view.row_len() == columns);
+    is_matrix.then(|| Stretch {
+        // There are no numbers, and behind the last one all are zero.
+        recipe: Arc::new(Computed::new(Vec::new())),
+        recipe_row: columns,
+        first_part,
+        view: View::part(&[rows, columns], 0),
+        in_half: false,
+    })
 }
 
 fn stretch(recipe: Arc<dyn Recipe>, weight: &Weight, view: &View, first_part: usize) -> Stretch {

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use Get::{Any, FileType, Made, Needed, Rope, Yarn};
-use Type::{Count, Counts, Flag, Number, Text};
+use Type::{Count, CountOrCounts, Counts, Flag, Number, Text};
 
 use super::rope::{scaling, scaling_factor, sections, yarn_factor};
 use crate::error::Error;
@@ -20,6 +20,8 @@ pub(crate) type KeyRow = (&'static str, Type, Get);
 pub(crate) enum Type {
     /// A number of 32 bits without a sign.
     Count,
+    /// The same, or a number of 32 bits for each layer.
+    CountOrCounts,
     /// A single-precision number.
     Number,
     /// Text.
@@ -88,7 +90,7 @@ pub(crate) const BASE: &[KeyRow] = &[
     ("block_count", Count, Needed(LAYERS)),
     ("context_length", Count, Any(CONTEXT)),
     ("embedding_length", Count, Any(&["hidden_size", "n_embd", "dim"])),
-    ("feed_forward_length", Count, Any(INNER)),
+    ("feed_forward_length", CountOrCounts, Any(INNER)),
     ("attention.head_count", Count, Any(&["num_attention_heads", "n_head", "n_heads"])),
     ("attention.head_count_kv", Count, Any(&["num_key_value_heads", "n_kv_heads"])),
     ("attention.causal", Flag, Made(not_causal)),

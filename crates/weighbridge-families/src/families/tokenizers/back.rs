@@ -30,6 +30,8 @@ const DIFFERENT: &[(&str, &[&str], &str)] = &[
     ("gemma4-experts", &[TYPES], VISIBLE),
     ("gemma4_unified", &["tokenizer.ggml.suppress_tokens", TYPES], VISIBLE),
     ("gemma4_unified-shared", &[TYPES], VISIBLE),
+    ("gemma4_assistant", &[TYPES], VISIBLE),
+    ("gemma4_assistant-ordered", &[TYPES], VISIBLE),
     ("llama-spm-prefix", &[BOS, EOS], ASSUMED),
     ("llama-spm-short", &[BOS, EOS], ASSUMED),
     (

@@ -58,6 +58,8 @@ fn missing(keys: &[&str]) -> Error {
 pub(crate) fn typed(kind: Type, json: &Json) -> Option<Value> {
     Some(match kind {
         Type::Count => Value::Unsigned(32, whole(json).filter(|count| *count <= u32::MAX.into())?),
+        Type::CountOrCounts if json.is_array() => list(json, signed)?,
+        Type::CountOrCounts => typed(Type::Count, json)?,
         Type::Number => single(json)?,
         Type::Text => Value::text(json.as_str()?),
         Type::Texts => list(json, |text| text.as_str().map(Value::text))?,

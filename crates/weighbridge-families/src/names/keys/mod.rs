@@ -137,6 +137,12 @@ pub fn vocabulary(config: &Json) -> Option<u64> {
     settings(config).count("vocab_size")
 }
 
+/// Returns how many rows a tensor has to have, if the weights may have fewer: the others are zeros.
+pub fn padded_rows(config: &Json, tensor: &str) -> Option<u64> {
+    let family = of_config(config)?;
+    family.padded.contains(&tensor).then(|| settings(config).count("vocab_size"))?
+}
+
 /// Returns the tensors that are computed from the config, not from weights.
 pub fn computed_tensors(config: &Json) -> Vec<(&'static str, Vec<f32>)> {
     of_config(config).map_or_else(Vec::new, |family| (family.computed)(&settings(config)))

@@ -47,7 +47,7 @@ pub(super) fn repacked(
 ) -> Result<Repacked> {
     let (mut all, mut decoded) = (Packed::new(), Vec::new());
     let is_stored = |tensor: &Derived| match &tensor.from {
-        MadeOf::Weights(pieces) | MadeOf::InTurn(pieces, _) => {
+        MadeOf::Weights(pieces) | MadeOf::Padded(pieces) | MadeOf::InTurn(pieces, _) => {
             pieces.iter().any(|(weight, _)| !weight.is_plain())
         }
         MadeOf::Numbers(_) => false,

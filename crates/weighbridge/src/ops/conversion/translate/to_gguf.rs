@@ -60,10 +60,17 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     let mut translation = names::to_gguf(&side, &order(&weights), tokens)?;
     let dropped = next_layers::select(&mut translation, &weights, task.options.next_layers)?;
     let mut derived: Vec<Derived> = computed(config);
-    for tensor in translation.tensors {
+    for mut tensor in translation.tensors {
         let pieces = tensor.pieces.into_iter();
         let pieces = pieces.map(|(index, view)| (weights[index].clone(), view)).collect();
-        let from = MadeOf::Weights(pieces);
+        let rows = keys::padded_rows(config, &tensor.name).unwrap_or(0);
+        let from = match tensor.shape.first_mut() {
+            Some(own) if *own < rows => {
+                *own = rows;
+                MadeOf::Padded(pieces)
+            }
+            _ => MadeOf::Weights(pieces),
+        };
         derived.push(Derived { name: tensor.name, shape: tensor.shape, from });
     }
     let rows = rows_of_tokens(&derived, tokens)?;
@@ -309,7 +316,7 @@ pub(super) fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, D
     let of = |tensor: &Derived| match &tensor.from {
         _ if names::wants_single(&tensor.name, &tensor.shape) => DType::F32,
         MadeOf::Numbers(_) => DType::F32,
-        MadeOf::Weights(pieces) | MadeOf::InTurn(pieces, _) => {
+        MadeOf::Weights(pieces) | MadeOf::Padded(pieces) | MadeOf::InTurn(pieces, _) => {
             let first = pieces.first().map(|(weight, _)| (weight.is_plain(), weight.native()));
             let (is_plain, native) = first.unwrap_or((true, None));
             match asked.of_stored(is_plain, native) {
