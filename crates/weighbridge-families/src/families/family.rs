@@ -55,6 +55,8 @@ pub struct Family {
     /// The stacks of a layer's experts in the order in which the converter writes them, if that is not
     /// the order of their weights.
     pub(crate) stacks: &'static [&'static str],
+    /// Ends of names of tensors that have the type of matrices here, and F32 in other families.
+    pub(crate) keeps: &'static [&'static str],
     /// Names of weights whose numbers stand in the metadata instead, with `#` for a layer, and the
     /// settings that they become: lists, layer by layer.
     pub(crate) measured: &'static [(&'static str, &'static str)],
@@ -113,6 +115,7 @@ pub(crate) const DECODER: Family = Family {
     drops_head: DropsHead::Never,
     left_out: &[],
     stacks: &[],
+    keeps: &[],
     measured: &[],
     ignored: &[],
     early: &[],

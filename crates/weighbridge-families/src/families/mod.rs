@@ -174,6 +174,15 @@ families! {
     llada_moe::LLADA_MOE,
     grovemoe::GROVEMOE,
     smallthinker::SMALLTHINKER,
+    hunyuan_dense::HUNYUAN_DENSE,
+    hunyuan_moe::HUNYUAN_MOE,
+    mimo2::MIMO2,
+    step35::STEP35,
+    laguna::LAGUNA,
+    dbrx::DBRX,
+    grok::GROK,
+    grok2::GROK2,
+    arctic::ARCTIC,
 
     // Decoders until 2023.
     phi2::PHI2,

@@ -17,6 +17,10 @@ impl Entries {
         }
     }
 
+    pub fn find(&mut self, key: &str) -> Option<&mut Value> {
+        self.0.iter_mut().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
     pub fn text(&mut self, key: &str, text: &str) {
         self.set(key, Value::text(text));
     }

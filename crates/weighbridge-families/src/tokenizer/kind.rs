@@ -1,6 +1,6 @@
 //! How a family's tokenizer is read.
 
-use super::EncoderTokens;
+use super::{EncoderTokens, Ends};
 
 /// How to read a family's tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,12 @@ pub enum TokenizerKind {
     BarePieces,
     /// Byte pairs of Qwen's own file.
     Tiktoken,
+    /// Byte pairs, in repositories that tell elsewhere what ends texts or turns.
+    PairsEnding(Ends),
+    /// Byte pairs, in a file of ranks.
+    Ranks,
+    /// SentencePiece, some of whose pieces other files redefine.
+    PiecesRedefined,
     /// Byte pairs with a fallback to bytes and their merges, as Gemma 4 has them.
     Gemma4,
     /// SentencePiece if its file exists, else byte pairs; a token that both begins and ends a text,
@@ -64,11 +70,15 @@ impl TokenizerKind {
             | Self::PiecesWith(_)
             | Self::PiecesAsStated
             | Self::PiecesAndTurns
-            | Self::PiecesUntilTurn => "SentencePiece",
+            | Self::PiecesUntilTurn
+            | Self::PiecesRedefined => "SentencePiece",
             Self::BarePieces => "pieces without scores",
-            Self::BytePairs(_) | Self::Tiktoken | Self::MarkedAndBegun | Self::Gemma4 => {
-                "byte pairs"
-            }
+            Self::BytePairs(_)
+            | Self::Tiktoken
+            | Self::Ranks
+            | Self::PairsEnding(_)
+            | Self::MarkedAndBegun
+            | Self::Gemma4 => "byte pairs",
             Self::Encoder(encoder) => encoder.name(),
         }
     }

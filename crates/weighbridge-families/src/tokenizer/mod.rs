@@ -16,6 +16,7 @@ mod decode;
 mod document;
 mod encode;
 mod encoders;
+mod ends;
 mod entries;
 mod files;
 mod in_parts;
@@ -24,6 +25,7 @@ mod llama;
 mod merges;
 mod pre;
 mod protobuf;
+mod ranks;
 mod sentencepiece;
 mod sound;
 mod special;
@@ -43,6 +45,7 @@ use serde_json::{Value as Json, json};
 use crate::catalog::Value;
 use crate::error::Result;
 pub use encoders::EncoderTokens;
+pub use ends::Ends;
 pub(crate) use entries::Entries;
 use files::{CONFIG, Files, TOKENIZER, wrong};
 pub use kind::TokenizerKind;
@@ -104,6 +107,9 @@ pub fn entries(
         TokenizerKind::PiecesUntilTurn => turns::write_stated(files, entries)?,
         TokenizerKind::BarePieces => llama::write_bare(files, entries)?,
         TokenizerKind::Tiktoken => tiktoken::write(files, entries, pre)?,
+        TokenizerKind::PairsEnding(ends) => ends::write(files, entries, pre, ends)?,
+        TokenizerKind::Ranks => ranks::write(files, entries, pre)?,
+        TokenizerKind::PiecesRedefined => sentencepiece::write_redefined(files, entries)?,
         TokenizerKind::MarkedAndBegun => {
             byte_pairs::write_marked(files, entries, pre)?.write(entries)?;
             entries.flag("tokenizer.ggml.add_bos_token", true);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::files::MODEL;
+use super::files::{MODEL, content_of};
 use super::protobuf::{Field, Message};
 use super::vocabulary::beyond;
 use super::{Beyond, CONFIG, Entries, Files, KINDS, Special, TOKENIZER, TokenType, sound, wrong};
@@ -85,21 +85,49 @@ fn all_added<'a>(files: &'a Files<'_>) -> Result<Vec<(u64, &'a Json, &'static st
     Ok(added)
 }
 
+/// Writes Arctic's tokenizer. Another file redefines some of its pieces, as they are in the file.
+pub(super) fn write_redefined(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    let mut tokens = Tokens::bare(stored(files)?, files);
+    for (id, token) in files.tokens_by_id()? {
+        let Some(place) = tokens.place(id) else { continue };
+        let text = content(token, CONFIG)?;
+        let is_unknown = files.config.get("unk_token").and_then(content_of) == Some(text.as_str());
+        let (kind, score) = match (token["special"] == true, is_unknown) {
+            (false, _) => (TokenType::UserDefined, NOBODY),
+            (true, true) => (TokenType::Unknown, 0.0),
+            (true, false) => (TokenType::Control, 0.0),
+        };
+        *place = Piece { text, score, kind };
+    }
+    tokens.write(files, entries)
+}
+
+/// The pieces of the file.
+fn stored(files: &Files<'_>) -> Result<Vec<Piece>> {
+    let Some(bytes) = (files.repository.files)(MODEL)? else {
+        return Err(Error::unsupported(format!("the repository has no {MODEL}")));
+    };
+    pieces(&bytes).map_err(|error| error.in_file(Path::new(MODEL)))
+}
+
 /// One token for every row of the embedding.
 pub(super) struct Tokens(pub Vec<Piece>);
 
 impl Tokens {
     /// The pieces, and the tokens of `added_tokens.json`.
     pub fn read(files: &Files<'_>) -> Result<Self> {
-        let Some(bytes) = (files.repository.files)(MODEL)? else {
-            return Err(Error::unsupported(format!("the repository has no {MODEL}")));
-        };
-        let pieces = pieces(&bytes).map_err(|error| error.in_file(Path::new(MODEL)))?;
-        Self::of(pieces, files)
+        Self::of(stored(files)?, files)
     }
 
     /// These pieces, and the tokens of `added_tokens.json`.
     pub fn of(pieces: Vec<Piece>, files: &Files<'_>) -> Result<Self> {
+        let mut tokens = Self::bare(pieces, files);
+        tokens.add_by_text(files)?;
+        Ok(tokens)
+    }
+
+    /// These pieces.
+    fn bare(pieces: Vec<Piece>, files: &Files<'_>) -> Self {
         let count = match files.vocabulary() {
             0 => pieces.len(),
             count => count,
@@ -108,9 +136,7 @@ impl Tokens {
         for (place, piece) in all.iter_mut().zip(pieces) {
             *place = piece;
         }
-        let mut tokens = Self(all);
-        tokens.add_by_text(files)?;
-        Ok(tokens)
+        Self(all)
     }
 
     /// Puts the added tokens of all files in their places, unchanged.

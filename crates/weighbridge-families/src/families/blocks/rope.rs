@@ -108,7 +108,7 @@ pub(crate) fn llama3_divisors(
 
 /// The rotary frequency of the pair that starts at a place of a head.
 #[allow(clippy::cast_possible_truncation)] // f32 is what is meant.
-fn frequency(base: f64, at: u64, width: u64) -> f32 {
+pub(crate) fn frequency(base: f64, at: u64, width: u64) -> f32 {
     let exponent = at as f32 / width as f32;
     let power = f64::from(base as f32).powf(f64::from(exponent)) as f32;
     1.0 / power

@@ -68,6 +68,11 @@ impl Settings {
         first(&self.values, keys)
     }
 
+    /// Whether a key is stated, if only as null.
+    pub fn states(&self, key: &str) -> bool {
+        self.values.contains_key(key)
+    }
+
     fn note(&self, key: &str) {
         if !self.was_read(key) {
             self.read.borrow_mut().insert(key.to_owned());

@@ -97,12 +97,20 @@ pub(super) fn mirrored(mut rope: Values, values: &Values) -> Values {
         return rope;
     }
     let find = |keys: &[&str]| super::first(values, keys).cloned();
-    if let Some(theta) = find(LOCAL_THETA) {
+    let (theta, of_windows) = match find(THETA) {
+        // One for each layer: the second layer is the first with a window.
+        Some(Json::Array(all)) => (all.first().cloned(), all.get(1).cloned()),
+        one => (one, None),
+    };
+    if rope.get("rope_theta").is_some_and(Json::is_array) {
+        rope.remove("rope_theta");
+    }
+    if let Some(theta) = find(LOCAL_THETA).or(of_windows) {
         rope.insert("sliding_attention".into(), json!({ "rope_theta": theta }));
     }
     let kind = rope.get("type").cloned();
     let more = [
-        ("rope_theta", find(THETA)),
+        ("rope_theta", theta),
         ("rope_type", kind),
         ("partial_rotary_factor", find(&["partial_rotary_factor", "rope_pct", "rope_percent"])),
         ("original_max_position_embeddings", find(&["original_max_position_embeddings"])),

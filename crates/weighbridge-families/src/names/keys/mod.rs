@@ -154,6 +154,12 @@ pub fn effective(config: &Json) -> Vec<(String, Json)> {
     settings(config).all()
 }
 
+/// Whether a tensor has the type of matrices in such a model, though other families have it in F32.
+#[must_use]
+pub fn keeps_type(config: &Json, tensor: &str) -> bool {
+    of_config(config).is_some_and(|family| family.keeps.iter().any(|end| tensor.ends_with(end)))
+}
+
 /// Whether a tensor is computed from the config, not from weights.
 pub fn is_computed(name: &str) -> bool {
     crate::families::is_factors(name)

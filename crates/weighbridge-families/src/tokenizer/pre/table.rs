@@ -73,6 +73,7 @@ pub(super) const TABLE: &[Row] = &[
             (&[Family(&["stablelm"])], "stablelm2"),
             (&[Family(&["hunyuan", "hunyuan_v1_moe"])], "hunyuan"),
             (&[Family(&["solar_open"])], "solar-open"),
+            (&[Family(&["git"])], "grok-2"),
             (&[], "qwen2"),
         ],
     ),

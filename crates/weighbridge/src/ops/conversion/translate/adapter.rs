@@ -65,7 +65,7 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     for tensor in translation.tensors {
         derived.extend(parts(tensor, &changed)?);
     }
-    let types = types(&derived, task.values.dtype());
+    let types = types(&derived, task.values.dtype(), &|_| false);
     let metadata = Kept { entries: metadata(model, settings, &base)?, left_out: Vec::new() };
     Ok(Translated { types, metadata, ..Translated::new(model.derived(derived)?) })
 }

@@ -138,7 +138,9 @@ impl Draft {
         let (is_final, tokens) = (moved.is_none(), &mut self.tokenizer);
         let tokenizer = if is_final { take(tokens) } else { tokens.clone() };
         let (derived, repacked) = moved.unwrap_or_else(|| (take(&mut self.derived), Packed::new()));
-        let types = types(&derived, asked);
+        let config = config::find(model.configs(), config::HUGGING_FACE);
+        let keeps = |name: &str| config.is_some_and(|config| keys::keeps_type(config, name));
+        let types = types(&derived, asked, &keeps);
         let packed = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
         let file_type = packed.and_then(|packed| packed.packer.file_type());
         let file_type = file_type.unwrap_or_else(|| self::file_type(&derived, &types));
@@ -257,7 +259,8 @@ fn check_stack(derived: &[Derived], metadata: &Entries, start: &str, key: &str) 
 fn check_experts(derived: &[Derived], metadata: &Entries) -> Result<()> {
     let stated = metadata.iter().find(|(key, _)| key.ends_with(".expert_count"));
     let stated = stated.and_then(|(_, value)| value.value()?.as_u64()).unwrap_or(0);
-    let is_stack = |tensor: &&Derived| tensor.name.contains("_exps.");
+    // A norm before experts is no stack.
+    let is_stack = |t: &&Derived| t.name.contains("_exps.") && !t.name.contains("norm");
     let count = |tensor: &Derived| tensor.shape.first().copied().unwrap_or(0);
     match derived.iter().filter(is_stack).find(|tensor| count(tensor) != stated) {
         None => Ok(()),
@@ -311,10 +314,14 @@ fn computed(config: &Json) -> Vec<Derived> {
     derived.collect()
 }
 
-/// The type of each tensor, by its name.
-pub(super) fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, DType> {
+/// The type of each tensor, by its name. `keeps` says which have that of matrices all the same.
+pub(super) fn types(
+    derived: &[Derived],
+    asked: OutputType,
+    keeps: &dyn Fn(&str) -> bool,
+) -> HashMap<String, DType> {
     let of = |tensor: &Derived| match &tensor.from {
-        _ if names::wants_single(&tensor.name, &tensor.shape) => DType::F32,
+        _ if !keeps(&tensor.name) && names::wants_single(&tensor.name, &tensor.shape) => DType::F32,
         MadeOf::Numbers(_) => DType::F32,
         MadeOf::Weights(pieces) | MadeOf::Padded(pieces) | MadeOf::InTurn(pieces, _) => {
             let first = pieces.first().map(|(weight, _)| (weight.is_plain(), weight.native()));
