@@ -39,8 +39,18 @@ def in_tokenizer_only(folder):
     write_json(folder, "tokenizer_config.json", settings, indent=2)
 
 
+named = with_config(architectures=["LightOnOCRForConditionalGeneration"])
+
 GOLDENS = {
     "llava": Golden(model("Llava", "mistral", dict(hidden_act="silu")), tokenizer, CLIP_COLOURS, mend=with_break),
+    "llava-plain": Golden(
+        model("Llava", "mistral", dict(hidden_act="gelu", num_attention_heads=1), multimodal_projector_bias=False),
+        tokenizer,
+        CLIP_COLOURS,
+        dtype="float16",
+        types=["bf16", "f32"],
+        mend=with_break,
+    ),
     "mistral3": Golden(
         model("Mistral3", "mistral", dict(hidden_act="gelu"), multimodal_projector_bias=True, spatial_merge_size=3),
         tokenizer,
@@ -50,5 +60,8 @@ GOLDENS = {
         steps=[in_tokenizer_only],
         mend=with_break,
     ),
-    "lighton_ocr": Golden(model("LightOnOcr", "qwen3", dict(hidden_act="silu")), qwen2, CLIP_COLOURS, steps=[with_config(architectures=["LightOnOCRForConditionalGeneration"])]),
+    "lighton_ocr": Golden(model("LightOnOcr", "qwen3", dict(hidden_act="silu")), qwen2, CLIP_COLOURS, steps=[named]),
+    "lighton_ocr-gelu": Golden(
+        model("LightOnOcr", "qwen3", dict(hidden_act="gelu", num_attention_heads=1), spatial_merge_size=1), qwen2, CLIP_COLOURS, types=["bf16"], steps=[named]
+    ),
 }
