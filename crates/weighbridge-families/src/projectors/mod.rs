@@ -97,6 +97,7 @@ projectors! {
     minicpmv4_6::MINICPMV4_6,
     minimax_m3::MINIMAX_M3,
     muse_glimmer::MUSE_GLIMMER,
+    nemotron_vl::NEMOTRON_VL,
     paddle_ocr::PADDLE_OCR,
     phi4_v::PHI4_V,
     sarashina2_vision::SARASHINA2_VISION,

@@ -19,7 +19,7 @@ use crate::projectors::{self, Facts, Projector, Repository, Tensor, Translation,
 use crate::text::escaped;
 
 /// Weights whose numbers are read when a file is planned are small.
-const MOST_NUMBERS: u64 = 1 << 23;
+const MOST_NUMBERS: u64 = 1 << 25;
 
 /// Translates the projector of a model.
 pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
