@@ -1,6 +1,6 @@
 """Nemotron Nano VL: RADIO, whose positions are made fewer or more, with or without an encoder of sound.
 
-The converter writes the widths of ViT-H, whatever the config says; layers here are narrower."""
+The converter writes the widths of ViT-H, whatever the config says; layers here are narrower, but for the first norm."""
 
 from projector_blocks import linear, norm
 from projector_layouts import TEXT_CONFIG, batch_norm, convolution, counted, golden, layered, modules
@@ -12,6 +12,7 @@ LINEARS = {"attn.qkv": (6, 2), "attn.proj": (2, 2), "mlp.fc1": (4, 2), "mlp.fc2"
 def images(side, bias):
     return {
         **layered(f"{START}blocks.", 32, LINEARS, dict(norm1=2, norm2=2), bias=bias, norm_bias=bias),
+        **norm(f"{START}blocks.0.norm1", 1280, bias),
         f"{START}patch_generator.cls_token.token": [3, 2],
         f"{START}patch_generator.embedder.weight": [1280, 3],
         f"{START}patch_generator.pos_embed": [1, side * side, 1280],

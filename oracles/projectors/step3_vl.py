@@ -1,5 +1,5 @@
 """Step 3 VL. The converter takes no other number of layers than 47, and no other width in a config; weights here are
-narrower."""
+narrower, but for the first norm."""
 
 from projector_blocks import linear, norm
 from projector_layouts import TEXT_CONFIG, convolution, golden, layered
@@ -20,6 +20,7 @@ def shapes():
     for layer in range(LAYERS):
         found.update({f"{start}{layer}.attn.in_proj_weight": [3 * WIDTH, WIDTH], f"{start}{layer}.attn.in_proj_bias": [3 * WIDTH]})
         found.update({f"{start}{layer}.ls_{number}.gamma": [WIDTH] for number in [1, 2]})
+    found.update(norm(f"{start}0.ln_1", 1536))
     return {
         **found,
         **convolution("vision_model.conv1", [WIDTH, 3, 2, 2], False),

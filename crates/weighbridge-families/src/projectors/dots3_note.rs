@@ -41,6 +41,22 @@ pub(super) const DOTS3_NOTE: Projector = Projector {
         ],
     ],
     layers: Layers::Counted,
+    needs: &[
+        "v.patch_embd.weight",
+        "v.pre_ln.weight",
+        "mm.input_norm.weight",
+        "mm.0.weight",
+        "mm.2.weight",
+        "mm.post_norm.weight",
+        "a.conv2d.1.weight",
+        "a.conv2d.2.weight",
+        "a.conv2d.3.weight",
+        "a.conv_out.weight",
+        "a.post_ln.weight",
+        "mm.a.norm_pre.weight",
+        "mm.a.mlp.1.weight",
+        "mm.a.mlp.3.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -46,6 +46,12 @@ pub(super) const GRANITE4_VISION: Projector = Projector {
         ],
     ],
     assumes: &[("vision.hidden_act", GELUS, "computes `gelu`")],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.proj_blk.0.query",
+        "v.image_newline",
+    ],
     ..PROJECTOR
 };
 

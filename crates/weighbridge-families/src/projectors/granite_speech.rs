@@ -35,6 +35,14 @@ pub(super) const GRANITE_SPEECH: Projector = Projector {
     ends: BATCH_NORM_ENDS,
     forced: &[("a.blk.#.conv_*", Forced::Single)],
     keys: &[AUDIO, GRANITE_SPEECH_KEYS],
+    needs: &[
+        "a.input_projection.weight",
+        "a.enc_ctc_out.weight",
+        "a.enc_ctc_out_mid.weight",
+        "a.proj_query",
+        "a.proj_norm.weight",
+        "a.proj_linear.weight",
+    ],
     ..PROJECTOR
 };
 

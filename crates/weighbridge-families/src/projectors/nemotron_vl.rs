@@ -68,6 +68,18 @@ pub(super) const NEMOTRON_VL: Projector = Projector {
             (SCALE, Count, Made(scale)),
         ],
     ],
+    needs: &[
+        "v.class_embd",
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "mm.model.mlp.0.weight",
+        "mm.model.mlp.1.weight",
+        "mm.model.mlp.3.weight",
+        "a.pre_encode.out.weight",
+        "mm.a.norm_pre.weight",
+        "mm.a.mlp.1.weight",
+        "mm.a.mlp.2.weight",
+    ],
     ..PROJECTOR
 };
 

@@ -41,6 +41,14 @@ pub(super) const STEP3_VL: Projector = Projector {
             ("vision.preproc_image_size", Count, Is(3024.0)),
         ],
     ],
+    needs: &[
+        "v.patch_embd.weight",
+        "v.position_embd.weight",
+        "v.pre_ln.weight",
+        "mm.0.weight",
+        "mm.1.weight",
+        "mm.model.fc.weight",
+    ],
     ..PROJECTOR
 };
 
