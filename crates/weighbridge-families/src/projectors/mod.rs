@@ -28,6 +28,7 @@ mod folded;
 mod keys;
 mod listed;
 mod needed;
+mod padded;
 mod projector;
 mod rows;
 mod translate;
@@ -94,6 +95,7 @@ projectors! {
     lfm2_audio::LFM2_AUDIO,
     lfm2_vl::LFM2_VL,
     meralion2::MERALION2,
+    mimo_v2::MIMO_V2,
     minicpmv4_6::MINICPMV4_6,
     minimax_m3::MINIMAX_M3,
     muse_glimmer::MUSE_GLIMMER,

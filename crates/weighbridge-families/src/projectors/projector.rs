@@ -23,6 +23,8 @@ pub struct Projector {
     pub(crate) vision: &'static str,
     /// Where it has that of the audio encoder.
     pub(crate) audio: &'static str,
+    /// Folders of the repository whose weights belong to it, too. Their names begin with the folder's and a slash.
+    pub(crate) beside: &'static [&'static str],
     /// Computes settings that entries or rows ask for, and refuses what is not understood.
     pub(crate) settle: fn(&mut Facts<'_>) -> Result<()>,
 
@@ -62,6 +64,7 @@ pub(crate) const PROJECTOR: Projector = Projector {
     defaults: "{}",
     vision: "/vision_config",
     audio: "",
+    beside: &[],
     settle: |_| Ok(()),
     starts: &[],
     left_out: &[],
@@ -118,6 +121,12 @@ impl Projector {
         let mut facts = Facts::of(from, self.defaults, [self.vision, self.audio]);
         (self.settle)(&mut facts)?;
         Ok(facts)
+    }
+
+    /// Folders of the repository whose weights belong to it, too.
+    #[must_use]
+    pub fn beside(&self) -> &'static [&'static str] {
+        self.beside
     }
 
     /// Its entries, in the converter's order.

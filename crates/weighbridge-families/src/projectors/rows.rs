@@ -37,6 +37,8 @@ pub(crate) enum How {
     Read(Reading),
     /// A part of a stack of several. The last number of its name is its place.
     Stacked,
+    /// The same, where parts differ in length: zeros are behind the shorter ones. For small weights.
+    Padded,
     /// A vector of a norm over a batch. All of them become a weight and a bias.
     Folded,
     /// Any other way: none for a shape that the config does not make.
@@ -79,9 +81,12 @@ impl How {
     /// The parts of a weight; none if its shape is not one that it can have.
     pub fn parts(self, facts: &Facts<'_>, shape: &[u64], tensors: usize) -> Option<Vec<Part>> {
         Some(match self {
-            Self::Plain | Self::Numbers(_) | Self::Read(_) | Self::Folded | Self::Stacked => {
-                Part::seen(shape)
-            }
+            Self::Plain
+            | Self::Numbers(_)
+            | Self::Read(_)
+            | Self::Folded
+            | Self::Stacked
+            | Self::Padded => Part::seen(shape),
             Self::Split => split(shape, tensors)?,
             Self::Pairs => pairs(shape, facts.vision_heads()?)?,
             Self::Slices => slices(shape, tensors)?,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::facts::Facts;
 use super::folded::Norms;
 use super::needed::check_widths;
+use super::padded::Padded;
 use super::projector::{Forced, Layers, Projector};
 use super::rows::{How, Part, Row};
 use crate::catalog::{Shape, Value};
@@ -66,7 +67,7 @@ struct Stack {
 pub fn translate(projector: &Projector, facts: &Facts<'_>, order: &[usize]) -> Result<Translation> {
     let (mut left_out, mut others) = (Vec::new(), 0);
     let (mut found, mut stacks) = (Vec::new(), HashMap::<String, Stack>::new());
-    let mut norms = Norms::default();
+    let (mut norms, mut padded) = (Norms::default(), Padded::default());
     for (at, &index) in order.iter().enumerate() {
         let Named { name, shape } = facts.from.weights[index];
         if let Some(reason) = projector.leaves_out(name) {
@@ -87,6 +88,10 @@ pub fn translate(projector: &Projector, facts: &Facts<'_>, order: &[usize]) -> R
         let row = projector.row(&own).ok_or_else(|| projector.unknown_name(name))?;
         if let (How::Folded, Some(end)) = (row.row.2, &row.end) {
             norms.add(row.norm(), end, (index, at));
+            continue;
+        }
+        if let (How::Padded, Some(&place)) = (row.row.2, row.numbers.last()) {
+            padded.add(&row.target(0), place, (index, at))?;
             continue;
         }
         let misshapen = || {
@@ -114,6 +119,7 @@ pub fn translate(projector: &Projector, facts: &Facts<'_>, order: &[usize]) -> R
     }
     found.extend(stacks.into_iter().map(stacked).collect::<Result<Vec<_>>>()?);
     found.extend(norms.folded(facts)?);
+    found.extend(padded.stacked(facts)?);
     found.sort_by_key(|(at, _)| *at);
     let computed = (projector.computed)(facts)?.into_iter().map(|tensor| Tensor {
         name: tensor.name.to_owned(),

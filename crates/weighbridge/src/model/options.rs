@@ -126,6 +126,25 @@ impl OpenOptions {
         self.open_located(locate::only(found, path)?)
     }
 
+    /// Opens a model and those in folders beside it as one model.
+    pub(crate) fn open_with(
+        &self,
+        folder: &Arc<dyn Folder>,
+        path: &Path,
+        beside: &[PathBuf],
+    ) -> Result<Model> {
+        let locate = |path: &Path| {
+            locate::only(locate::locate_in(Arc::clone(folder), path, &self.limits)?, path)
+        };
+        let mut all = locate(path)?;
+        for path in beside {
+            all.files.extend(locate(path)?.files);
+        }
+        // An index knows the model's own files, and what is open already is one of several.
+        (all.index, all.opened) = (None, None);
+        self.open_located(all)
+    }
+
     /// Opens all models at a path of a [`Folder`]; see [`open_all`](Self::open_all).
     pub fn open_all_in(
         &self,

@@ -23,6 +23,7 @@ use crate::warning::{WILL_NOT_LOAD, Warning};
 
 mod adapter;
 mod base;
+mod beside;
 mod described;
 pub(super) mod modelfile;
 mod next_layers;

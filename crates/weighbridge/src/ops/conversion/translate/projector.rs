@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value as Json;
 
 use super::Translated;
+use super::beside;
 use super::siblings::{file, home};
 use super::to_gguf::{card, json_file, left_out, order};
 use crate::config;
@@ -31,9 +32,12 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
         Error::unsupported(message).remedy(Remedy::TextOnly)
     })?;
     let projector = projectors::of_config(config).ok_or_else(|| no_projector(config))?;
+    let model = &beside::with_beside(model, projector)?;
     let weights: Vec<Weight> = model.weights().collect();
-    let named: Vec<Named<'_>> =
-        weights.iter().map(|w| Named { name: w.name(), shape: w.shape() }).collect();
+    let names: Vec<String> =
+        weights.iter().map(|weight| beside::name(model, projector, weight)).collect();
+    let named = names.iter().zip(&weights).map(|(name, w)| Named { name, shape: w.shape() });
+    let named: Vec<Named<'_>> = named.collect();
     let processors = ["preprocessor_config.json", "processor_config.json"];
     let [first, second] = processors.map(|name| json_file(model, name));
     let (first, second) = (first?, second?);
@@ -45,7 +49,8 @@ pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
         file: &|name| file(model, name),
     };
     let facts = projector.facts(&repository)?;
-    let order = order(&weights);
+    let mut order = order(&weights);
+    order.sort_by_key(|index| names[*index] == weights[*index].name());
     let Translation { tensors, left_out: dropped, others } =
         projectors::translate(projector, &facts, &order)?;
     let asked = task.values.dtype();
