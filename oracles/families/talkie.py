@@ -1,7 +1,6 @@
 """Talkie, which transformers does not know; laid out after what the converter maps."""
 
 import family_layouts as layouts
-import torch
 from family_blocks import Family, Repository
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import GPT_4O, byte_level, split
@@ -37,7 +36,7 @@ FAMILY = Family(
         "talkie": Repository({}, talkie, "gpt-4o", laid_out=layouts.laid_out(CONFIG, shapes)),
         "talkie-wide": Repository(
             {}, talkie, "gpt-4o", types=["f32"],
-            laid_out=layouts.laid_out(CONFIG | OTHER, lambda tokens: shapes(tokens, 1, 3, 8, 40), torch.float16),
+            laid_out=layouts.laid_out(CONFIG | OTHER, lambda tokens: shapes(tokens, 1, 3, 8, 40)),
         ),
     },
 )  # fmt: skip

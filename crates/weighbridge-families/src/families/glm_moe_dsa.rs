@@ -131,7 +131,7 @@ fn rotated(settings: &Settings) -> Option<Json> {
 }
 
 /// Which layers choose tokens themselves. The others take the choice of the one before.
-fn indexers(settings: &Settings) -> Option<Json> {
+pub(super) fn indexers(settings: &Settings) -> Option<Json> {
     if let Some(kinds) = settings.find(&["indexer_types"]) {
         return Some(of_kinds(kinds, "full"));
     }

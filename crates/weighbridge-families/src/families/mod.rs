@@ -112,6 +112,7 @@ families! {
     kimi_k25::KIMI_K25,
     kimi_vl::KIMI_VL,
     kimi_linear::KIMI_LINEAR,
+    glm5_next::GLM5_NEXT,
     youtu::YOUTU,
     youtu_vl::YOUTU_VL,
     deepseek::DEEPSEEK,

@@ -298,6 +298,10 @@ pub fn wants_single(name: &str, shape: &[u64]) -> bool {
         ".indexer.proj.weight",
         ".indexer.q_proj.weight",
         ".indexer.k_proj.weight",
+        ".indexer_compressor_ape.weight",
+        ".indexer_compressor_gate.weight",
+        ".hc_attn_fn.weight",
+        ".hc_ffn_fn.weight",
     ];
     const MATRIX: [&str; 3] = [".weight", ".lora_a", ".lora_b"];
     shape.len() <= 1

@@ -152,6 +152,7 @@ fn value(kind: &Json, value: &Json) -> Value {
         "ARRAY" => {
             let one = |one: &Json| match one {
                 Json::Bool(flag) => Value::Bool(*flag),
+                Json::Number(number) if number.is_f64() => Value::F32(one.as_f64().unwrap() as f32),
                 Json::Number(number) => Value::Signed(32, number.as_i64().unwrap()),
                 text => Value::text(text.as_str().unwrap()),
             };
