@@ -25,7 +25,9 @@ def class_for(folder, hparams=None, mend=None):
     """The class that converts a repository: its own in each case, so that changes of it stay with the case."""
     hparams = hparams or ModelBase.load_hparams(Path(folder), False)
     kind = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
-    kind = type(kind.__name__, (kind,), {"model_arch": kind.model_arch})
+    # What a class gathers would stay for the next model.
+    gathered = {name: {} for name in ["lerp_weights"] if hasattr(kind, name)}
+    kind = type(kind.__name__, (kind,), {"model_arch": kind.model_arch, **gathered})
     if mend:
         mend(kind)
     return kind

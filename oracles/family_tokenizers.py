@@ -186,3 +186,34 @@ def t5(model="spiece.model", kinds=(), json=True, more=0, kind=1, **spec):
         return dict(pad_token_id=0, eos_token_id=1)
 
     return write
+
+
+def nothing(folder):
+    """No tokenizer at all."""
+    return {}
+
+
+# Tokens of RWKV's vocabulary as its file spells them: texts, and bytes that are none.
+RWKV_TOKENS = [
+    *(repr(chr(code)) if code < 128 else repr(bytes([code])) for code in [*range(0, 14), *range(32, 127), *range(128, 256)]),
+    *(repr(text) for text in ["\n\n", " the", " in", "er", "don't", '"it\'s"', "na\u00efve", "\u4f60\u597d", "\u0085", "\U0001f600", "tab\t", "back\\slash"]),
+    *(repr(text) for text in [b"\xe4\xbd", b"'\xff", b"\"\xf0", b"\\\x80"]),
+    r"'\x7f\u00e9\U0001f600'", '"\\"q\'"', r"b'\x41\n'",
+]  # fmt: skip
+
+
+def rwkv(template=None, config=True):
+    """RWKV's vocabulary, which is a file of its own."""
+
+    def write(folder):
+        with open(os.path.join(folder, "rwkv_vocab_v20230424.txt"), "w", encoding="utf-8") as file:
+            for id, spelled in enumerate(RWKV_TOKENS, 1):
+                text = eval(spelled)
+                size = len(text if isinstance(text, bytes) else text.encode())
+                file.write(f"{id} {spelled} {size}\n")
+        if config:
+            said = settings("RwkvTokenizer", bos_token="<s>", eos_token="<s>")
+            vocabularies.write_json(folder, "tokenizer_config.json", dict(said, **({"chat_template": template} if template else {})), indent=2)
+        return {}
+
+    return write

@@ -103,6 +103,7 @@ families! {
     neo_bert::NEO_BERT,
     jina_bert_v2::JINA_BERT_V2,
     nomic_bert_moe::NOMIC_BERT_MOE,
+    wavtokenizer_dec::WAVTOKENIZER_DEC,
 
     // Latent attention, and the models of Bailing and MiniCPM.
     glm4_moe_lite::GLM4_MOE_LITE,
@@ -137,6 +138,8 @@ families! {
     jamba::JAMBA,
 
     // Short convolutions, RWKV and PLaMo.
+    rwkv6::RWKV6,
+    rwkv7::RWKV7,
     lfm2::LFM2,
     lfm2_moe::LFM2_MOE,
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::facts::{Dialect, Facts, is_head};
 use super::grouped::{Groups, by_group};
 use super::piece::{Cut, Piece};
-use super::stacks::{Stack, across, in_turn, key_value, stacked, vectors};
+use super::stacks::{Stack, across, blends, in_turn, key_value, stacked, vectors};
 use super::view::View;
 use crate::change::Change;
 use crate::families::{
@@ -84,6 +84,7 @@ impl<'t> Translator<'t> {
             How::Linear(part) => self.linear(piece, part, shape, Change::None),
             How::Decay => self.linear(piece, LinearPart::Heads, shape, Change::MinusExp),
             How::Transposed if self.changes => Some(transposed(piece)),
+            How::Halved if self.changes => self.halved(piece, *numbers.first()?),
             _ => Some(self.changed(piece, how)),
         }
     }
@@ -98,6 +99,7 @@ impl<'t> Translator<'t> {
         let stack = |of| Stack::of(of, shape.try_into().ok()?);
         match (how, shape) {
             (How::Experts | How::Stacked, _) => Some(stacked(weight, &names, stack("expert")?)),
+            (How::Heads, &[count, 1, 1, length]) => Some(blends(weight, &names, [count, length])),
             (How::Heads, &[heads, length]) => Some(vectors(weight, &names, [heads, length])),
             (How::Heads, _) => Some(stacked(weight, &names, stack("head")?)),
             (How::InTurn, &[experts, length]) => Some(in_turn(weight, &names, [experts, length])),
@@ -222,6 +224,17 @@ impl<'t> Translator<'t> {
         Some(piece)
     }
 
+    /// A piece of a layer, halved once more every so many layers.
+    fn halved(&self, mut piece: Piece, layer: u64) -> Option<Piece> {
+        let every = self.facts.settings.as_deref()?.count("rescale_every").unwrap_or(0);
+        let times = i32::try_from(layer.checked_div(every).unwrap_or(0)).ok()?;
+        if times > 0 {
+            piece.view.change = Change::Times(0.5f32.powi(times));
+            piece.words.push(format!("halved {times} times"));
+        }
+        Some(piece)
+    }
+
     /// Whether a weight of that name is the embedding under one of its other names.
     pub fn is_copy(&self, name: &str) -> bool {
         self.row(name).is_some_and(|(row, ..)| row.2 == How::EmbeddingCopy)
@@ -269,6 +282,9 @@ impl<'t> Translator<'t> {
 
     /// The row of a name, with its ending and the numbers in it.
     fn row(&self, name: &str) -> Option<(&'t Row, &'static str, Vec<u64>)> {
+        if self.changes && self.family.leaves_out(name, &self.facts.prefix).is_some() {
+            return None;
+        }
         let behind = self.behind(name);
         let rest = match name.strip_prefix(&self.facts.prefix) {
             _ if behind.is_some() => behind.as_deref()?,
@@ -286,16 +302,22 @@ impl<'t> Translator<'t> {
         self.below("/", name)
     }
 
-    /// The row that begins so. It has `#` for all numbers, or for the first one only: some modules are
-    /// numbered within their layer.
+    /// The row that begins so. It may state more than the layer's number leaves open: other numbers,
+    /// and the ending.
     fn below(&self, start: &str, name: &str) -> Option<(&'t Row, &'static str, Vec<u64>)> {
-        let (pattern, suffix, numbers) = parsed(name);
-        if let Some(row) = self.rows.get(&*format!("{start}{pattern}")) {
-            return Some((row, suffix, numbers));
-        }
-        let first = *numbers.first().filter(|_| numbers.len() > 1)?;
-        let one = with_numbers(&pattern, &numbers[1..]);
-        Some((self.rows.get(&*format!("{start}{one}"))?, suffix, vec![first]))
+        let (module, suffix, numbers) = parsed(name);
+        let ending = with_ending(&module, name);
+        let forms = [ending.as_deref(), Some(&module)].into_iter().flatten();
+        let most = numbers.len();
+        // All numbers, all but the first, none.
+        let kept = [0, 1.min(most), most];
+        kept.into_iter().enumerate().find_map(|(at, open)| {
+            let is_new = at == 0 || kept[at - 1] != open;
+            forms.clone().filter(|_| is_new).find_map(|form| {
+                let form = start.to_owned() + &with_numbers(form, open, &numbers[open..]);
+                Some((*self.rows.get(&*form)?, suffix, numbers[..open].to_vec()))
+            })
+        })
     }
 }
 
@@ -312,13 +334,24 @@ pub(super) fn beside(name: &str) -> Option<&str> {
     name.strip_prefix("mtp.").or_else(|| name.strip_prefix("model.mtp."))
 }
 
-/// A pattern with numbers in the places of all `#` but the first.
-fn with_numbers(pattern: &str, numbers: &[u64]) -> String {
-    let mut parts = pattern.split('#');
-    let first = parts.next().unwrap_or_default().to_owned() + "#";
-    let second = parts.next().unwrap_or_default();
-    let rest = numbers.iter().zip(parts).map(|(number, part)| format!("{number}{part}"));
-    first + second + &rest.collect::<String>()
+/// A module's pattern with the ending that a name has today.
+fn with_ending(module: &str, name: &str) -> Option<String> {
+    let (_, suffix) = ENDINGS.iter().find(|(end, _)| name.ends_with(end))?;
+    Some(format!("{module}{suffix}"))
+}
+
+/// A pattern with numbers in the places of `#`, but for the first ones.
+fn with_numbers(pattern: &str, open: usize, numbers: &[u64]) -> String {
+    let mut found = String::with_capacity(pattern.len());
+    for (at, part) in pattern.split('#').enumerate() {
+        match at.checked_sub(1) {
+            None => {}
+            Some(place) if place < open => found.push('#'),
+            Some(place) => found.push_str(&numbers[place - open].to_string()),
+        }
+        found.push_str(part);
+    }
+    found
 }
 
 /// Endings of names, and what they are called today.

@@ -61,6 +61,16 @@ pub(super) fn vectors(weight: usize, names: &[String], [count, length]: [u64; 2]
     (0..count).filter(|_| is_one).map(piece).collect()
 }
 
+/// The vectors of a stack of matrices of one row.
+pub(super) fn blends(weight: usize, names: &[String], [count, length]: [u64; 2]) -> Vec<Piece> {
+    let piece = |number: u64| {
+        let view = View::part(&[1, 1, length], number);
+        Piece::part(weight, (names[0].clone(), Some(number)), view, Vec::new())
+    };
+    let is_one = names.len() == 1 && length > 0 && count <= MOST;
+    (0..count).filter(|_| is_one).map(piece).collect()
+}
+
 /// The matrices of a stack, each transposed. It holds those of `names` side by side, or with their
 /// columns taking turns.
 pub(super) fn across(weight: usize, names: &[String], stack: Stack, in_turn: bool) -> Vec<Piece> {

@@ -287,6 +287,8 @@ pub fn wants_single(name: &str, shape: &[u64]) -> bool {
         ".ssm_conv1d_k.weight",
         ".ssm_conv1d_v.weight",
         ".shortconv.conv.weight",
+        ".norm1.weight",
+        ".norm2.weight",
         ".time_mix_first.weight",
         ".time_mix_w1.weight",
         ".time_mix_w2.weight",

@@ -107,6 +107,10 @@ impl Back<'_> {
                 let message = "restoring its layout is not supported yet";
                 return Err(refused(Error::unsupported(message)));
             }
+            (How::Halved, _) => {
+                let message = "doubling its numbers again is not supported yet";
+                return Err(refused(Error::unsupported(message)));
+            }
             (How::Linear(_) | How::Decay, _) => {
                 let message = "restoring the order of its value heads is not supported yet";
                 return Err(refused(Error::unsupported(message)));

@@ -24,6 +24,10 @@ pub enum TokenizerKind {
     BytePairs(&'static [(&'static str, &'static str)]),
     /// SentencePiece, with the added tokens of all files; Phi-4 has byte pairs.
     Phi3,
+    /// RWKV's list of tokens, which is a file of its own.
+    World,
+    /// There are no tokens.
+    None,
     /// An encoder's.
     Encoder(EncoderTokens),
     /// SentencePiece; whether a space stands before a text is what files say.
@@ -79,6 +83,8 @@ impl TokenizerKind {
             | Self::PairsEnding(_)
             | Self::MarkedAndBegun
             | Self::Gemma4 => "byte pairs",
+            Self::World => "RWKV's vocabulary",
+            Self::None => "none",
             Self::Encoder(encoder) => encoder.name(),
         }
     }

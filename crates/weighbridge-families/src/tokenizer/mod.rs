@@ -39,6 +39,7 @@ mod unigram_pieces;
 mod vocabulary;
 mod word_piece;
 mod words;
+mod world;
 
 use serde_json::{Value as Json, json};
 
@@ -92,6 +93,8 @@ pub fn entries(
         TokenizerKind::Pieces(ends_turn) => pieces(files, entries, ends_turn)?,
         TokenizerKind::BarePiecesOrPairs => bare_pieces_or_pairs(files, entries, pre)?,
         TokenizerKind::Phi3 => phi3(files, entries, pre)?,
+        TokenizerKind::World => world::write(files, entries)?,
+        TokenizerKind::None => entries.text("tokenizer.ggml.model", "none"),
         TokenizerKind::Encoder(encoder) => encoders::write(files, entries, encoder, pre)?,
         TokenizerKind::PiecesAsStated => {
             sentencepiece::write(files, entries)?;

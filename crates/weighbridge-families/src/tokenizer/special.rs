@@ -142,6 +142,14 @@ impl Special {
         self.ids.iter_mut().filter(|(known, _)| *known == kind).for_each(|known| known.1 = id);
     }
 
+    /// Sets the id of a kind, whatever it was.
+    pub fn put(&mut self, kind: &'static str, id: u64) {
+        match self.ids.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, known)) => *known = id,
+            None => self.ids.push((kind, id)),
+        }
+    }
+
     /// Whether a text is lowercased or loses its accents. Depth is bounded by that of the document.
     fn normalizer(&mut self, normalizer: &Json) {
         let mut left = vec![normalizer];

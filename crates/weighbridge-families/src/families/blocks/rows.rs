@@ -2,8 +2,8 @@
 //! checkpoints are which tensors of a GGUF file.
 //!
 //! A row is a module's name, the GGUF tensors that are in it, and how they lie there. `#` stands
-//! for a number: of the layer, then of the expert. Modules that are numbered within a layer may have
-//! their numbers as they are. Names stand without `.weight` or `.bias`, unless
+//! for a number: of the layer, then of the expert. Any number may stand as it is, and the ending too:
+//! the more a row says, the earlier it counts. Names stand without `.weight` or `.bias`, unless
 //! GGUF's ending is another one, and Hugging Face's without what comes before `layers` (`model.`
 //! mostly). A module outside of that begins with a slash.
 //!
@@ -61,6 +61,8 @@ pub(crate) enum How {
     /// Decay rates of linear attention, one per value head, stored as logarithms; GGUF stores the
     /// negated rates.
     Decay,
+    /// As it is, but halved once more every so many layers, by the config's `rescale_every`.
+    Halved,
     /// In a way of the family's own.
     Own(Lay),
 }

@@ -227,6 +227,11 @@ fn rows_of_tokens(derived: &[Derived], tokens: Option<u64>) -> Result<u64> {
 fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
     // An encoder with a decoder has two stacks of layers.
     let has_encoder = derived.iter().any(|tensor| tensor.name.starts_with("enc.blk."));
+    let has_convolutions = derived.iter().any(|tensor| tensor.name.starts_with("convnext."));
+    if has_convolutions {
+        check_stack(derived, metadata, "posnet.", ".posnet.block_count")?;
+        return check_stack(derived, metadata, "convnext.", ".convnext.block_count");
+    }
     let first = if has_encoder { "enc.blk." } else { "blk." };
     check_stack(derived, metadata, first, ".block_count")?;
     check_stack(derived, metadata, "dec.blk.", ".decoder_block_count")
