@@ -140,6 +140,8 @@ families! {
     // Short convolutions, RWKV and PLaMo.
     rwkv6::RWKV6,
     rwkv7::RWKV7,
+    rwkv6_qwen2::RWKV6_QWEN2,
+    arwkv7::ARWKV7,
     lfm2::LFM2,
     lfm2_moe::LFM2_MOE,
 

@@ -9,10 +9,10 @@ pub(super) const RWKV7: Family = Family {
     rows: &[FLA, OWN],
     gguf: &[GGUF_STACKS],
     left_out: &[
-        ("model.layers.0.attn.v_lora.", UNUSED),
-        ("model.blocks.0.attention.v0", UNUSED),
-        ("model.blocks.0.attention.v1", UNUSED),
-        ("model.blocks.0.attention.v2", UNUSED),
+        ("model.layers.0.attn.v_lora.", UNUSED_VALUES),
+        ("model.blocks.0.attention.v0", UNUSED_VALUES),
+        ("model.blocks.0.attention.v1", UNUSED_VALUES),
+        ("model.blocks.0.attention.v2", UNUSED_VALUES),
     ],
     keys: &[KEYS],
     rules: &[RULES],
@@ -21,9 +21,6 @@ pub(super) const RWKV7: Family = Family {
     mlx: false,
     ..DECODER
 };
-
-/// What the first layer has in vain.
-const UNUSED: &str = "not used: the first layer makes the values that the others are mixed with";
 
 const RULES: &[Rule] = &[
     differs(&["attn"], |_, layers| layers.is_null(), "has no layers with attention"),

@@ -5,6 +5,7 @@ use super::keys::KeyRow;
 use super::keys::Type::Count;
 use super::rows::How::Heads;
 use super::rows::{Laid, Place, Row};
+use super::rules::{Rule, SILU, free};
 use crate::families::settings::Settings;
 use crate::view::{Matrix, Rows, View};
 
@@ -12,6 +13,26 @@ use crate::view::{Matrix, Rows, View};
 pub(crate) const UNLIMITED: KeyRow = ("context_length", Count, Made(|_| Some(1_048_576.into())));
 /// Readers want it, and nobody uses it.
 pub(crate) const NO_HEADS: KeyRow = ("attention.head_count", Count, Made(|_| Some(0.into())));
+
+/// Why values of the first layer are left out.
+pub(crate) const UNUSED_VALUES: &str =
+    "not used: the first layer makes the values that the others are mixed with";
+
+/// What Qwen's attention would have: there are no positions, no windows, and all heads are alike.
+pub(crate) const WITHOUT_POSITIONS: &[Rule] = &[
+    SILU,
+    free(&[
+        "attention_bias",
+        "attention_output_bias",
+        "max_window_layers",
+        "num_key_value_heads",
+        "num_attention_heads",
+        "rope_theta",
+        "sliding_window",
+        "use_sliding_window",
+        "rope_scaling*",
+    ]),
+];
 
 /// The vectors that tokens are blended with those before them by, in one tensor.
 pub(crate) const FUSED: &[&str] = &["blk.#.time_mix_lerp_fused"];
