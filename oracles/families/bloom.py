@@ -3,6 +3,7 @@
 from family_blocks import ABSENT, Family, Repository, edited, say
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import byte_level, split
+from settings_rows import NOTHING, UNTIED, Cases, each
 
 bloom = plain_bpe([split(" ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+"), byte_level()], "BloomTokenizerFast", "<s>", "</s>", "<unk>", "<pad>")
 SIZES = dict(intermediate_size=ABSENT, num_key_value_heads=ABSENT, max_position_embeddings=ABSENT, head_dim=ABSENT)
@@ -31,6 +32,14 @@ FAMILY = Family(
         "bloom-published": Repository(
             dict(SIZES, num_attention_heads=2), bloom, "bloom", dtype="float16", types=["f16"],
             steps=[edited(bare), say(architectures=["BloomModel"], seq_length=2048)],
+        ),
+    },
+    settings={
+        "bloom": Cases(
+            "bloom",
+            dict(SIZES, rope_parameters=ABSENT),
+            [*each("apply_residual_connection_post_layernorm", True), *each("layer_norm_epsilon", 0.1), *UNTIED, *NOTHING],
+            steps=[],
         ),
     },
     configs={

@@ -7,6 +7,7 @@ import torch
 from family_blocks import ABSENT, Family, Repository, numbers, say
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import byte_level, write_json
+from settings_rows import NOTHING, UNTIED, Cases, each, row, theta
 from safetensors.torch import load_file, save_file
 
 PARTS = [dict(type="Punctuation", behavior="Contiguous"), byte_level(use_regex=True), dict(type="Digits", individual_digits=False)]
@@ -62,6 +63,19 @@ FAMILY = Family(
         "falcon-grouped": Repository(NEW, falcon, "falcon", dtype="float16", types=["f16"], steps=[say(rope_theta=10000.0)]),
         "falcon-single": Repository(dict(NEW, num_ln_in_parallel_attn=1, tie_word_embeddings=False), falcon, "falcon"),
         "falcon-apart": Repository(dict(SIZES, multi_query=False, num_attention_heads=2), falcon, "falcon"),
+    },
+    settings={
+        "falcon": Cases(
+            "falcon-grouped",
+            dict(NEW),
+            [
+                row("new_decoder_architecture, multi_query", "False, True", new_decoder_architecture=False, multi_query=True),
+                row("new_decoder_architecture, multi_query", "False, False", new_decoder_architecture=False, multi_query=False, num_kv_heads=4),
+                *each("num_ln_in_parallel_attn", 1), *each("num_kv_heads", 4, 1), *each("alibi", True), *each("bias", True), *theta(50000.0),
+                *each("layer_norm_epsilon", 0.1), *each("ffn_hidden_size", 96), *each("activation", "relu"), *UNTIED, *NOTHING,
+            ],
+            steps=[],
+        ),
     },
     configs={
         "falcon-40b": published("FalconForCausalLM", 8192, 60, 128, new_decoder_architecture=True, num_kv_heads=8),

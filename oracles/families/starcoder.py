@@ -46,7 +46,7 @@ FAMILY = Family(
     settings={
         "starcoder": Cases(
             "gpt_bigcode",
-            dict(SIZES),
+            dict(SIZES, rope_parameters=ABSENT),
             [*each("n_inner", 96), *each("activation_function", "gelu", "relu"), *each("scale_attn_weights", False), *TIED, *NOTHING],
         ),
     },

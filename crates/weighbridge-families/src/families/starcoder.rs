@@ -51,6 +51,7 @@ const RULES: &[Rule] = &[
     // How and where the same is computed, and what the weights tell.
     free(&["attention_softmax_in_fp32", "scale_attention_softmax_in_fp32", "multi_query"]),
     free(&["attention_head_type", "inference_runner", "max_batch_size", "pad_key_length"]),
+    free(&["num_key_value_heads"]),
     free(&["pre_allocate_kv_cache", "validate_runner_input", "summary_activation"]),
     free(&["summary_proj_to_labels", "summary_type", "summary_use_proj"]),
 ];
