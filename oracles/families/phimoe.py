@@ -31,7 +31,7 @@ FAMILY = Family(
             ),
         ),
     },
-    warned={"phi-3.5-moe": ["rope_scaling.short_mscale"]},
+    warned={"phi-3.5-moe": ["rope_scaling.short_mscale", "router_jitter_noise"]},
     settings={
         "phimoe": Cases("phimoe", dict(num_local_experts=6, num_experts_per_tok=2, intermediate_size=32, attention_bias=True, lm_head_bias=True), [*ACT, *EPS, *KV, *NOTHING], steps=[]),
     },

@@ -32,6 +32,11 @@ const RULES: &[Rule] = &[
     NEEDS_HEAD,
     HEADS_SHARE,
     differs(&["clip_qkv"], off, "does not clip queries, keys and values in this family"),
+    fails(
+        &["num_key_value_heads"],
+        |case, heads| heads.is_null() || *heads == case.value("num_attention_heads"),
+        "this family has a key head for each query head",
+    ),
     differs(&["norm_topk_prob"], off, "takes the weights of experts as they are"),
     differs(&["rms_norm_eps"], |_, epsilon| is_number(epsilon, 1e-5), "adds 1e-5 in norms"),
 ];

@@ -43,6 +43,12 @@ const RULES: &[Rule] = &[
         |_, scale| scale.is_null(),
         "computes by how much attention grows with the context",
     ),
+    // The class gives each of two experts a weight of its own, of nearly one mostly.
+    differs(
+        &["router_jitter_noise"],
+        |_, _| false,
+        "gives experts weights that sum to one, unlike the sparse mixer of the class",
+    ),
     free(&["input_jitter_noise"]),
 ];
 
