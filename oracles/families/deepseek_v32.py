@@ -18,7 +18,7 @@ FAMILY = Family(
     "DeepseekV32",
     to_gguf={
         "deepseek_v32": Repository(
-            dict(LATENT, **INDEXER, rope_parameters=YARN), v3, "deepseek-v3",
+            dict(LATENT, **INDEXER, rope_parameters=dict(YARN, mscale=1.0, mscale_all_dim=1.0)), v3, "deepseek-v3",
             steps=[edited(next_layer), say(num_nextn_predict_layers=1, ep_size=1, **SAID)], next_apart=True, mend=pairs,
         ),
         "deepseek_v32-groups": Repository(

@@ -3,7 +3,8 @@
 from families.glm4_moe import glm4_moe
 from family_blocks import LATENT, Family, Repository, config, edited, next_layer, say
 
-INDEXER = dict(index_head_dim=8, index_n_heads=2, index_topk=4)
+# llama.cpp turns keys in blocks of 64.
+INDEXER = dict(index_head_dim=64, index_n_heads=2, index_topk=4)
 # Published configs say what the class does not know.
 SAID = dict(scoring_func="sigmoid", topk_method="noaux_tc")
 

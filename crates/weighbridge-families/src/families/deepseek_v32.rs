@@ -25,7 +25,7 @@ pub(super) const DEEPSEEK_V32: Family = Family {
     drops_next: false,
     counts_next: Some("num_nextn_predict_layers"),
     keys: &[BASE, KEYS, CHOOSES, INDEXER_KEYS],
-    rules: &[INDEXED, DENSE_FIRST, RULES, ROPE],
+    rules: &[SCALED, INDEXED, DENSE_FIRST, RULES, ROPE],
     defaults: Some(Defaults {
         sizes: [129280, 7168, 18432, 61, 128, 163840],
         key_heads: KeyHeads::Of(128),
@@ -79,3 +79,13 @@ pub(super) const DEEPSEEK_V32: Family = Family {
     }),
     ..DEEPSEEK_V3
 };
+
+const SCALED: &[Rule] = &[differs(
+    &["rope_scaling.mscale", "rope_scaling.mscale_all_dim"],
+    |case, scale| {
+        let both = [scale, &case.value("rope_scaling.mscale_all_dim")];
+        case.value("rope_scaling.rope_type") != "yarn"
+            || both.iter().all(|scale| scale.as_f64() == Some(1.0))
+    },
+    "scales attention as if mscale and mscale_all_dim were 1",
+)];

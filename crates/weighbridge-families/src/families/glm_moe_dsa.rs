@@ -91,6 +91,11 @@ const RULES: &[Rule] = &[differs(
 /// Of attention with an indexer.
 pub(super) const INDEXED: &[Rule] = &[
     fails(&["q_lora_rank"], |_, rank| !rank.is_null(), "it makes queries of a shorter vector"),
+    fails(
+        &["index_head_dim"],
+        |_, width| width.as_f64().is_some_and(|width| width > 0.0 && width % 64.0 == 0.0),
+        "the width of the indexer's keys is a multiple of 64",
+    ),
     differs(
         &["layer_types"],
         |case, kinds| {
