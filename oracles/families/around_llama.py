@@ -100,6 +100,15 @@ def in_text(**more):
     return dict(architectures=["SmolVLMForConditionalGeneration"], model_type="smolvlm", text_config=dict(CONFIG, **more), vision_config={})
 
 
+def phi4(tokens):
+    layer = "model.layers.0"
+    found = layouts.trunk(tokens) | layouts.norms(layer) | {"model.mm_projector.0.weight": [16, 8], "model.vision_tower.head.weight": [8]}
+    found |= layouts.inside(f"{layer}.self_attn", dict(qkv_proj=[32, 16], o_proj=[16, 16]))
+    return found | layouts.inside(f"{layer}.mlp", dict(gate_up_proj=[48, 16], down_proj=[16, 24]))
+
+
+PHI4 = dict(architectures=["Phi4ForCausalLMV"], model_type="phi4-siglip", original_max_position_embeddings=64, partial_rotary_factor=1.0)
+PHI4 = dict(PHI4, rope_scaling=None, sliding_window=64, bos_token_id=1, eos_token_id=2)
 TEXT = dict(architectures=["DotsOCRForCausalLM"], model_type="dots_ocr", vision_config=dict(embed_dim=8), use_sliding_window=False)
 STEP = dict(architectures=["StepVLForConditionalGeneration"], model_type="step_robotics", understand_projector_stride=2)
 
@@ -135,6 +144,7 @@ FAMILY = Family(
             laid_out=laid_out(dict(architectures=["Sarashina2VisionForCausalLM"], model_type="sarashina2_vision", text_config=CONFIG), sarashina),
         ),
         "step_vl": Repository({}, qwen2, "qwen2", laid_out=laid_out(dict(STEP, text_config=dict(CONFIG, model_type="qwen3", head_dim=4, architectures=["Qwen3ForCausalLM"])), step_vl)),
+        "phi4v": Repository({}, meta, None, laid_out=layouts.laid_out(dict(CONFIG, **PHI4), phi4)),
         "kormo": Repository(
             {}, qwen2, "qwen2",
             laid_out=layouts.laid_out(

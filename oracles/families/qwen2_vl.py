@@ -1,6 +1,6 @@
 """The language models of Qwen 2 VL, Qwen 2.5 VL and Qwen 2.5 Omni."""
 
-from family_blocks import Family, Repository, change, config, edited, numbers, shape
+from family_blocks import Family, Repository, change, config, edited, numbers, say, shape
 from family_tokenizers import qwen2
 
 import transformers
@@ -42,6 +42,7 @@ FAMILY = Family(
     to_gguf={
         "qwen2_vl": Repository(dict(num_hidden_layers=2, rope_parameters=SECTIONS), qwen2, "qwen2"),
         "qwen2_5_vl": Repository(dict(rope_parameters=SECTIONS, num_key_value_heads=4), qwen2, "qwen2", types=["f32"], model=qwen2_5_vl),
+        "qwen2_vl-bare": Repository(dict(rope_parameters=SECTIONS), qwen2, "qwen2", steps=[say(architectures=["Qwen2VLModel"])]),
         "qwen2_5_omni": Repository(dict(rope_parameters=SECTIONS), qwen2, "qwen2", types=["auto"], model=omni, steps=[as_published, edited(speaking)]),
     },
     configs={

@@ -154,6 +154,7 @@ families! {
     qwen3_asr::QWEN3_ASR,
     qwen3_omni_moe::QWEN3_OMNI_MOE,
     qwen3_next::QWEN3_NEXT,
+    hunyuan_vl::HUNYUAN_VL,
     paddleocr::PADDLEOCR,
     chameleon::CHAMELEON,
     glm4v::GLM4V,

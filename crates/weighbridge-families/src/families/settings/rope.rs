@@ -89,6 +89,13 @@ fn by_layer(values: &Values, class: &Defaults, theta: Json, local: f64) -> Value
 fn name_type(rope: &mut Values) {
     let kind = rope.get("type").cloned().unwrap_or_else(|| "default".into());
     rope.entry("rope_type").or_insert(kind);
+    // So Hunyuan called dynamic scaling with sections.
+    if rope.get("rope_type").is_some_and(|kind| kind == "xdrope") {
+        rope.insert("rope_type".into(), "dynamic".into());
+    }
+    if let Some(sections) = rope.remove("xdrope_section") {
+        rope.entry("mrope_section").or_insert(sections);
+    }
 }
 
 /// Adds what stands beside the parameters and belongs to them.

@@ -26,6 +26,8 @@ const DIFFERENT: &[(&str, &[&str], &str)] = &[
     ("hunyuan_dense-plain", &[EOS, EOT], NAMED),
     ("hunyuan_moe", &[BOS, SEPARATOR], NAMED),
     ("hunyuan_moe-tied", &[BOS, SEPARATOR], NAMED),
+    ("hunyuan_vl", &[EOT], NAMED),
+    ("hunyuan_vl-head", &[EOT], NAMED),
     ("laguna", &[EOT], NAMED),
     ("laguna-open", &[EOT], NAMED),
     ("deepseek-coder", &[TYPES, TEXTS], LOST),

@@ -112,7 +112,7 @@ pub(super) const TABLE: &[Row] = &[
             r##"split [!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"##,
             "bytes",
         ],
-        &[(&[Family(&["hunyuan_v1_dense"])], "hunyuan-dense"), (&[], "deepseek-v3")],
+        &[(&[Family(&["hunyuan_v1_dense", "hunyuan_vl"])], "hunyuan-dense"), (&[], "deepseek-v3")],
     ),
     row(
         &[
