@@ -46,6 +46,9 @@ def tokens(folder):
     if os.path.exists(path):
         # The special tokens behind them are in no file.
         return len(open(path).readlines()) + 208
+    path = os.path.join(folder, "tokenizer.jsonl")
+    if os.path.exists(path):
+        return len(open(path, encoding="utf-8").readlines()) + 1
     paths = [os.path.join(folder, name) for name in ("tokenizer.model", "spiece.model")]
     path = next((path for path in paths if os.path.exists(path)), None)
     if path is None:

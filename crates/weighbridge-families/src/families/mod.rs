@@ -136,6 +136,10 @@ families! {
     granitemoe_attention::GRANITE_MOE_ATTENTION,
     bamba::BAMBA,
     jamba::JAMBA,
+    nemotron_h::NEMOTRON_H,
+    nemotron_h_moe::NEMOTRON_H_MOE,
+    granite_swa::GRANITE_SWA,
+    granitemoe_swa::GRANITE_MOE_SWA,
 
     // Short convolutions, RWKV and PLaMo.
     rwkv6::RWKV6,
@@ -144,6 +148,9 @@ families! {
     arwkv7::ARWKV7,
     lfm2::LFM2,
     lfm2_moe::LFM2_MOE,
+    plamo2::PLAMO2,
+    plamo3::PLAMO3,
+    rnd1::RND1,
 
     // Text models of multimodal ones.
     mistral3::MISTRAL3,

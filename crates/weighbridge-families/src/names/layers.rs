@@ -239,5 +239,5 @@ impl<'a> Expected<'a> {
 
 /// The weight of a module, unless its name is a whole one.
 fn weight(name: &str) -> String {
-    if has_ending(name) { name.to_owned() } else { format!("{name}.weight") }
+    if has_ending(name) { name.trim_end_matches('!').to_owned() } else { format!("{name}.weight") }
 }

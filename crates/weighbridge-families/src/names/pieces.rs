@@ -361,6 +361,7 @@ const ENDINGS: &[(&str, &str)] =
 /// A common name with the layer's number in it, and with an ending unless it has its own.
 fn named(name: &str, numbers: &[u64], suffix: &str) -> String {
     let suffix = if has_ending(name) { "" } else { suffix };
+    let name = name.trim_end_matches('!');
     match (name.split_once('#'), numbers.first()) {
         (Some((before, after)), Some(number)) => format!("{before}{number}{after}{suffix}"),
         _ => format!("{name}{suffix}"),

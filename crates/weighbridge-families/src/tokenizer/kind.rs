@@ -9,6 +9,11 @@ pub enum TokenizerKind {
     LlamaLike,
     /// SentencePiece if its file exists, else byte pairs.
     PiecesOrPairs,
+    /// PLaMo's own file of pieces.
+    Plamo {
+        /// Whether chat templates are read.
+        templates: bool,
+    },
     /// SentencePiece if its file exists, else byte pairs with a fallback to bytes and no space before a text.
     PiecesOrBareLlama,
     /// Byte pairs if their file exists, else SentencePiece.
@@ -62,6 +67,7 @@ impl TokenizerKind {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Plamo { .. } => "PLaMo's pieces",
             Self::LlamaLike
             | Self::PiecesOrPairs
             | Self::PairsOrPieces

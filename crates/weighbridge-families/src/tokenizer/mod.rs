@@ -23,6 +23,7 @@ mod in_parts;
 mod kind;
 mod llama;
 mod merges;
+mod plamo;
 mod pre;
 mod protobuf;
 mod ranks;
@@ -85,6 +86,7 @@ pub fn entries(
     match kind {
         TokenizerKind::LlamaLike => llama_like(files, entries, pre)?,
         TokenizerKind::PiecesOrPairs => piece_or_pairs(files, entries, pre)?,
+        TokenizerKind::Plamo { templates } => plamo::write(files, entries, templates)?,
         TokenizerKind::PiecesOrBareLlama => bare_llama(files, entries)?,
         TokenizerKind::PairsOrPieces if files.tokenizer.is_some() => pairs(files, entries, pre)?,
         TokenizerKind::PairsOrPieces => piece_or_pairs(files, entries, pre)?,

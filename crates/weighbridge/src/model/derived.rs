@@ -3,9 +3,12 @@
 
 use std::sync::{Arc, OnceLock};
 
+use half::f16;
+
 use super::reshape::OriginalShapes;
 use super::{Contents, Model, Weight};
 use crate::catalog::{Shape, element_count};
+use weighbridge_core::change::Change;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::schemes::{Bid, Composed, Computed, Entry, InTurn, Ledger, Recipe, Stretch, plain};
@@ -177,13 +180,17 @@ fn stretch(recipe: Arc<dyn Recipe>, weight: &Weight, view: &View, first_part: us
         }
         None => (recipe, view.clone()),
     };
-    Stretch {
-        recipe,
-        recipe_row: weight.rows_and_columns().1,
-        first_part,
-        view,
-        // llama.cpp's converter widens what it changes, unless that is F16 already.
-        in_half: weight.native() == Some(DType::F16),
+    // llama.cpp's converter widens what it changes, unless that is F16 already.
+    let in_half = weight.native() == Some(DType::F16);
+    let view = if in_half { with_half(view) } else { view };
+    Stretch { recipe, recipe_row: weight.rows_and_columns().1, first_part, view, in_half }
+}
+
+/// To numbers of F16 the converter adds a constant of that type.
+fn with_half(view: View) -> View {
+    match view.change {
+        Change::Add(more) => View { change: Change::Add(f16::from_f32(more).to_f32()), ..view },
+        _ => view,
     }
 }
 

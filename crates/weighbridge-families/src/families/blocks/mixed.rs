@@ -6,7 +6,7 @@ use super::keys::Get::{Any, Made, Needed};
 use super::keys::Type::{Count, Counts, Flag};
 use super::keys::{KeyRow, MOST_LAYERS};
 use super::rows::How::{Own, Plain};
-use super::rows::{Laid, Lay, Row};
+use super::rows::{How, Laid, Lay, Row};
 use super::rules::{Rule, SILU, fails, free, is_number};
 use super::state_space::{COLUMN, RATE_COLUMN, SQUEEZED, grouped};
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ pub(crate) const MIXED_STATE_HEADS: &[Row] = &[
     ("layers.#.mamba.dt_bias", &["blk.#.ssm_dt.bias"], Plain),
     ("layers.#.mamba.A_log", &["blk.#.ssm_a"], RATE_COLUMN),
     ("layers.#.mamba.D", &["blk.#.ssm_d"], COLUMN),
-    ("layers.#.mamba.norm", &["blk.#.ssm_norm"], Own(Lay(norm))),
+    ("layers.#.mamba.norm", &["blk.#.ssm_norm"], STATE_NORM),
     ("layers.#.mamba.out_proj", &["blk.#.ssm_out"], Plain),
 ];
 
@@ -70,11 +70,18 @@ pub(crate) const MIXED_RULES: &[Rule] = &[
     free(&["layers_block_type"]),
 ];
 
+/// The norm behind state spaces, one row a group.
+pub(crate) const STATE_NORM: How = Own(Lay(norm));
+
 fn norm(settings: &Settings, shape: &[u64]) -> Option<Vec<Laid>> {
     grouped(settings.find(GROUPS).and_then(whole)?, shape)
 }
 
+/// The width of all heads, where a config states that of one; else that of the model, expanded.
 fn inner(settings: &Settings) -> Option<u64> {
+    if let Some(width) = settings.count("mamba_head_dim") {
+        return settings.count("mamba_num_heads")?.checked_mul(width);
+    }
     let expand = settings.find(&["expand", "mamba_expand"]).and_then(whole)?;
     settings.find(&["hidden_size", "d_model"]).and_then(whole)?.checked_mul(expand)
 }

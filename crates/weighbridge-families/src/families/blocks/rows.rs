@@ -5,7 +5,8 @@
 //! for a number: of the layer, then of the expert. Any number may stand as it is, and the ending too:
 //! the more a row says, the earlier it counts. Names stand without `.weight` or `.bias`, unless
 //! GGUF's ending is another one, and Hugging Face's without what comes before `layers` (`model.`
-//! mostly). A module outside of that begins with a slash.
+//! mostly). A module outside of that begins with a slash. GGUF's names that lack an ending, though others
+//! of that name have one, end with an exclamation mark.
 //!
 //! GGUF's names are the common ones: everything is translated into them.
 
@@ -147,7 +148,8 @@ pub(crate) fn pattern(module: &str) -> (String, Vec<u64>) {
 
 /// Whether GGUF's name in a row is a whole one: of a vector that is no weight, or has a row of its own.
 pub(crate) fn has_ending(name: &str) -> bool {
-    const ENDINGS: [&str; 6] = [".weight", ".bias", ".scale", ".ssm_a", ".ssm_d", ".exp_probs_b"];
+    const ENDINGS: [&str; 7] =
+        [".weight", ".bias", ".scale", ".ssm_a", ".ssm_d", ".exp_probs_b", "!"];
     ENDINGS.iter().any(|end| name.ends_with(end))
 }
 

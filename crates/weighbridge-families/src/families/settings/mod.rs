@@ -117,7 +117,8 @@ impl Settings {
 
     /// The width of a head: what the config says, or what the heads make of the hidden size.
     pub fn head_width(&self) -> Option<u64> {
-        self.count("head_dim").or_else(|| self.head_share())
+        let stated = self.count("head_dim").or_else(|| self.count("attention_head_dim"));
+        stated.or_else(|| self.head_share())
     }
 
     /// The hidden size by the number of heads.

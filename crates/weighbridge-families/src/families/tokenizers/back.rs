@@ -55,6 +55,7 @@ const DIFFERENT: &[(&str, &[&str], &str)] = &[
     ("phi3", &[SCORES, TYPES, TEXTS], LOST),
     ("qwen-spm", &[BOS, EOS], ASSUMED),
     ("qwen2", &[BOS], NAMED),
+    ("rnd1", &[MASK], NAMED),
     ("sarashina2_vision", &[BOS, EOS], ASSUMED),
     ("t5-gated", &[ADD_EOS, UNKNOWN], ASSUMED),
     ("t5-umt5-bare", &[ADD_EOS, UNKNOWN], ASSUMED),
@@ -234,9 +235,9 @@ fn files_of_the_converter_give_back_their_metadata() {
         if matches!(model, None | Some("none" | "rwkv")) {
             continue;
         }
-        // Nobody knows how to cut a text into pieces without scores.
+        // Nobody knows how to cut a text into pieces without scores, and files of PLaMo's go no way back.
         let kind = of_config(&config).unwrap_or_else(|| panic!("{config}")).tokenizer;
-        if kind == TokenizerKind::BarePieces {
+        if matches!(kind, TokenizerKind::BarePieces | TokenizerKind::Plamo { .. }) {
             continue;
         }
         // Nobody writes the own files of Qwen and Hunyuan again: another class reads what is written.
