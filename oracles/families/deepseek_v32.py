@@ -1,9 +1,11 @@
 """DeepSeek V3.2, whose attention looks at some tokens only."""
 
+import settings_rows as rows
 from families.glm_moe_dsa import INDEXER
 from family_blocks import DEEPSEEK, DEEPSEEK_YARN, LATENT, YARN, Family, Repository, config, edited, next_layer, say
 from family_tokenizers import deepseek
 from gguf_vocabularies import DEEPSEEK_V3, split
+from settings_rows import Cases, each, row, yarn
 
 v3 = deepseek(map(split, DEEPSEEK_V3))
 SAID = dict(scoring_func="sigmoid", topk_method="noaux_tc")
@@ -37,5 +39,21 @@ FAMILY = Family(
         "deepseek-v32-bare": dict(architectures=["DeepseekV32ForCausalLM"], model_type="deepseek_v32"),
     },
     beyond={"deepseek-v32-bare": ["deepseek32.expert_gating_func"]},
+    settings={
+        "deepseek_v32": Cases(
+            "deepseek_v32-groups",
+            dict(rows.LATENT, index_head_dim=64, index_n_heads=8, index_topk=4096),
+            [
+                *each("index_topk", 24),
+                *each("index_head_dim", 32),
+                row("n_group", "4, topk_group 2", n_group=4, topk_group=2),
+                *each("norm_topk_prob", True),
+                yarn(" mscale, mscale_all_dim", "1.0, 1.0", {}, mscale=1.0, mscale_all_dim=1.0),
+                yarn(" mscale, mscale_all_dim", "0.707, 0.707", {}, mscale=0.707, mscale_all_dim=0.707),
+                *each("rms_norm_eps", 0.1),
+            ],
+            steps=[],
+        ),
+    },
     back="deepseek_v32",
 )  # fmt: skip

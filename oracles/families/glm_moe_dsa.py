@@ -1,7 +1,9 @@
 """GLM 5, whose attention looks at some tokens only."""
 
+import settings_rows as rows
 from families.glm4_moe import glm4_moe
 from family_blocks import LATENT, Family, Repository, config, edited, next_layer, say
+from settings_rows import Cases, each, row, yarn
 
 # llama.cpp turns keys in blocks of 64.
 INDEXER = dict(index_head_dim=64, index_n_heads=2, index_topk=4)
@@ -38,5 +40,21 @@ FAMILY = Family(
         ),
     },
     warned={name: ["rms_norm_eps"] for name in ("glm-5", "glm-moe-dsa-every-fourth", "glm-moe-dsa-pattern")},
+    settings={
+        "glm_moe_dsa": Cases(
+            "glm_moe_dsa-shared",
+            dict(rows.LATENT, index_head_dim=64, index_n_heads=8, index_topk=4096, rms_norm_eps=1e-6),
+            [
+                *each("index_topk", 24),
+                *each("index_head_dim", 32),
+                row("indexer_types", "full, shared, full, shared", indexer_types=["full", "shared"] * 2),
+                row("mlp_layer_types", "dense, sparse, dense, sparse", mlp_layer_types=["dense", "sparse"] * 2),
+                *each("norm_topk_prob", True),
+                yarn(" mscale_all_dim", "0.707", {}, mscale_all_dim=0.707),
+                *each("rms_norm_eps", 0.1),
+            ],
+            steps=[],
+        ),
+    },
     back="glm_moe_dsa",
 )  # fmt: skip
