@@ -136,6 +136,7 @@ families! {
     granitemoe_attention::GRANITE_MOE_ATTENTION,
     bamba::BAMBA,
     jamba::JAMBA,
+    falcon_h1::FALCON_H1,
     nemotron_h::NEMOTRON_H,
     nemotron_h_moe::NEMOTRON_H_MOE,
     granite_swa::GRANITE_SWA,
