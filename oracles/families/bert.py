@@ -44,4 +44,5 @@ FAMILY = Family(
             architectures=["BertForSequenceClassification"], model_type="bert", id2label={"10": "ten", "9": "nine", "0": "zero"},
         ),
     },
+    back="bert",
 )

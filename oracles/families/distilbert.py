@@ -21,4 +21,5 @@ FAMILY = Family(
         ),
         "distilbert-bare": dict(architectures=["DistilBertModel"], model_type="distilbert"),
     },
+    back="distilbert",
 )  # fmt: skip

@@ -8,6 +8,7 @@ pub(super) const CAMEMBERT: Family = Family {
     classes: &["CamembertModel"],
     types: &["camembert"],
     rules: &[POSITIONS, RULES],
+    back: None,
     ..BERT
 };
 

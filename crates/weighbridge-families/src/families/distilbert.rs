@@ -1,6 +1,6 @@
 //! DistilBERT: BERT with fewer layers, other names and without kinds of tokens.
 
-use super::bert::BERT;
+use super::bert::{BACK_FLAGS, BERT, refuse_classifier};
 use super::family::*;
 
 pub(super) const DISTILBERT: Family = Family {
@@ -21,10 +21,19 @@ pub(super) const DISTILBERT: Family = Family {
             "max_position_embeddings",
         ],
         sizes: [30522, 768, 3072, 6, 12, 512],
+        key_heads: KeyHeads::Unsaid,
         epsilon: ("", 0.0),
         learns_positions: true,
         more: &[("pad_token_id", 0.0)],
         ..DEFAULTS
+    }),
+    back: Some(Back {
+        is: |told| !told.has("token_types.weight") && told.text("tokenizer.ggml.model") == "bert",
+        refuse: refuse_classifier,
+        flags: BACK_FLAGS,
+        untold: &[("sinusoidal_pos_embds", "false")],
+        activation: ("activation", "gelu"),
+        ..BACK
     }),
     ..BERT
 };

@@ -10,6 +10,7 @@ pub(super) const JINA_BERT_V2: Family = Family {
     rows: &[ROWS],
     rules: &[RULES],
     tokenizer: Tokenizer::Encoder(EncoderTokens::WordPiecesOrPairs),
+    back: None,
     ..BERT
 };
 

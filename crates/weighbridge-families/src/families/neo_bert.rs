@@ -13,6 +13,7 @@ pub(super) const NEO_BERT: Family = Family {
     keys: &[BASE, ENCODER, KEYS],
     rules: &[RULES],
     defaults: None,
+    back: None,
     ..BERT
 };
 

@@ -19,6 +19,7 @@ pub(super) const NOMIC_BERT: Family = Family {
     scalings: &[],
     defaults: None,
     tokenizer: Tokenizer::Encoder(EncoderTokens::WordPiecesOrUnigram),
+    back: None,
     ..BERT
 };
 

@@ -16,5 +16,6 @@ pub(super) const ROBERTA: Family = Family {
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::Encoder(EncoderTokens::Pairs),
+    back: None,
     ..BERT
 };

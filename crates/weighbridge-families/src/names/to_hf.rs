@@ -13,7 +13,7 @@ use super::view::{Matrix, Rows, View};
 use super::{Dialect, Facts, Named, Side};
 use crate::change::Change;
 use crate::error::{Error, Remedy, Result};
-use crate::families::{FAMILIES, Family, How, Row, computed};
+use crate::families::{FAMILIES, Family, How, Row, Told, computed};
 
 /// Modules whose names are those of their numbers: nothing stands behind them.
 #[rustfmt::skip]
@@ -38,6 +38,7 @@ pub fn to_hf(side: &Side<'_>) -> Result<Translation> {
     let facts = Facts::of(side, &names);
     let unstated = "the file does not state its architecture";
     let family = facts.known_family(Dialect::Gguf, "architecture", unstated)?;
+    let family = of_file(family, side);
     let back = Back { facts: &facts, family, side };
     if back.family.pairs && facts.heads.is_none() {
         let message = "the file does not state its number of attention heads";
@@ -53,6 +54,22 @@ pub fn to_hf(side: &Side<'_>) -> Result<Translation> {
     super::layers::check(side, &facts, back.family)?;
     refuse_equal_names(&translation.tensors)?;
     Ok(translation)
+}
+
+/// The family of a file, of those with one architecture.
+fn of_file(family: &'static Family, side: &Side<'_>) -> &'static Family {
+    let value = |key: &str| side.metadata.iter().find(|(known, _)| *known == key);
+    let told = Told {
+        metadata: &|key| value(key).map(|(_, value)| (*value).clone()),
+        keys: side.metadata.iter().map(|(key, _)| *key).collect(),
+        tensors: side.weights.iter().map(|weight| (weight.name, weight.shape)).collect(),
+        numbers: &|_| Ok(None),
+    };
+    let is_it = |other: &&Family| {
+        other.architecture == family.architecture
+            && other.back.as_ref().is_some_and(|back| (back.is)(&told))
+    };
+    FAMILIES.iter().find(is_it).unwrap_or(family)
 }
 
 fn refuse_equal_names(tensors: &[Tensor]) -> Result<()> {

@@ -3,12 +3,15 @@
 
 use serde_json::{Map, Value as Json};
 
+use crate::error::Result;
 use crate::families::told::Told;
 
 /// How a file becomes a config of the family's first class.
 pub(crate) struct Back {
     /// Whether a file of the architecture is of this family. The first that is counts.
     pub is: fn(&Told<'_>) -> bool,
+    /// Refuses files that do not say enough.
+    pub refuse: fn(&Told<'_>) -> Result<()>,
     /// Keys that follow from several of a config's, and the one that is set from them.
     pub made: &'static [(&'static str, &'static str)],
     /// The part of a head that is rotated: the config's key for it.
@@ -49,6 +52,7 @@ pub(crate) const ALL_BIASES: Flags =
 /// A file that says everything.
 pub(crate) const BACK: Back = Back {
     is: |_| true,
+    refuse: |_| Ok(()),
     made: &[],
     rotated: None,
     flags: &[],

@@ -11,8 +11,8 @@ use super::general::SAMPLING;
 use crate::error::{Error, Remedy, Result};
 pub use crate::families::Told;
 use crate::families::{
-    Back, Config, Defaults, FAMILIES, Family, Get, Head, KeyRow, advised, as_json, in_any_layer,
-    in_first_layer,
+    Back, Config, Defaults, FAMILIES, Family, Get, Head, KeyHeads, KeyRow, advised, as_json,
+    in_any_layer, in_first_layer,
 };
 use crate::text::escaped;
 
@@ -40,6 +40,7 @@ pub struct Described {
 /// Derives the config of a model. `dtype` is the type of its values, as configs name it.
 pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     let (family, back) = family_of(told)?;
+    (back.refuse)(told)?;
     let class = family.defaults.as_ref().ok_or_else(|| not_known(family.architecture))?;
     let mut config = Config::new();
     config.insert("architectures".into(), json!([family.classes[0]]));
@@ -75,7 +76,8 @@ pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
 
 /// Returns an error if the config of such a model is unknown.
 pub fn refuse_unknown(told: &Told<'_>) -> Result<()> {
-    family_of(told).map(drop)
+    let (_, back) = family_of(told)?;
+    (back.refuse)(told)
 }
 
 /// Derives generation_config.json from token IDs and sampling metadata.
@@ -166,7 +168,10 @@ fn set_heads(config: &mut Config, told: &Told<'_>, class: &Defaults) -> Result<(
     let Some(heads) = config.get("num_attention_heads").and_then(Json::as_u64) else {
         return Ok(());
     };
-    config.entry("num_key_value_heads").or_insert(heads.into());
+    // A class of encoders has no such key, and its files have no such entry.
+    if !matches!((class.key_heads, class.learns_positions), (KeyHeads::Unsaid, true)) {
+        config.entry("num_key_value_heads").or_insert(heads.into());
+    }
     if config.contains_key("head_dim") {
         return Ok(());
     }
