@@ -49,4 +49,5 @@ FAMILY = Family(
             architectures=["BloomForCausalLM"], model_type="bloom", hidden_size=1024, n_head=16, n_layer=24, layer_norm_epsilon=1e-5, seq_length=2048,
         ),
     },
+    back="bloom",
 )  # fmt: skip

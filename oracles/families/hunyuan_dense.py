@@ -57,4 +57,5 @@ FAMILY = Family(
             steps=[],
         ),
     },
+    back="hunyuan_v1_dense",
 )  # fmt: skip

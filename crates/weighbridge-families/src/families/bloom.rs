@@ -12,6 +12,25 @@ pub(super) const BLOOM: Family = Family {
     keys: &[KEYS],
     rules: &[RULES],
     scalings: &[],
+    // Published configs call sizes by other names than the class: it fills in none.
+    defaults: Some(Defaults {
+        names: ["vocab_size", "hidden_size", "", "n_layer", "n_head", ""],
+        key_heads: KeyHeads::Unsaid,
+        epsilon: ("layer_norm_epsilon", 1e-5),
+        learns_positions: true,
+        ..DEFAULTS
+    }),
+    back: Some(Back {
+        made: &[("context_length", "seq_length")],
+        flags: &[("", BIASES)],
+        untold: &[
+            ("apply_residual_connection_post_layernorm", "false"),
+            ("pretraining_tp", "1"),
+            ("slow_but_exact", "false"),
+        ],
+        activation: ("", ""),
+        ..BACK
+    }),
     mlx: false,
     ..DECODER
 };
@@ -44,7 +63,7 @@ const WIDTH: &[&str] = &["hidden_size", "n_embed"];
 const HEADS: &[&str] = &["n_head", "num_attention_heads"];
 
 const KEYS: &[KeyRow] = &[
-    ("context_length", Count, Needed(&["seq_length", "n_embed", "hidden_size"])),
+    ("context_length", Count, Made(context)),
     ("embedding_length", Count, Needed(WIDTH)),
     ("feed_forward_length", Count, Made(inner)),
     ("block_count", Count, Needed(LAYERS)),
@@ -57,3 +76,19 @@ const KEYS: &[KeyRow] = &[
 fn inner(settings: &Settings) -> Option<Json> {
     settings.find(WIDTH).and_then(Json::as_u64)?.checked_mul(4).map(Json::from)
 }
+
+/// Slopes end nowhere: where nothing is said, the converter takes the width.
+fn context(settings: &Settings) -> Option<Json> {
+    settings.find(&["seq_length", "n_embed", "hidden_size"]).cloned()
+}
+
+const BIASES: &[&str] = &[
+    "token_embd_norm.bias",
+    "output_norm.bias",
+    "blk.#.attn_norm.bias",
+    "blk.#.ffn_norm.bias",
+    "blk.#.attn_qkv.bias",
+    O,
+    UP,
+    DOWN,
+];

@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::exaone4::{PATTERN, windows};
 use super::family::*;
+use super::glm4_moe::layers_of_the_model;
+use super::glm4_moe_lite::kinds_of_layers;
 
 pub(super) const EXAONE_MOE: Family = Family {
     architecture: "exaone-moe",
@@ -34,6 +36,17 @@ pub(super) const EXAONE_MOE: Family = Family {
         ],
         flags: &[("norm_topk_prob", true)],
         ..DEFAULTS
+    }),
+    back: Some(Back {
+        refuse: refuse_beside,
+        made: &[("nextn_predict_layers", NEXT)],
+        fixed: &[
+            ("num_hidden_layers", layers_of_the_model),
+            ("layer_types", layers_with_windows),
+            ("mlp_layer_types", kinds_of_layers),
+        ],
+        untold: &[("sliding_window_pattern", "4")],
+        ..BACK
     }),
     mlx: false,
     ..DECODER
@@ -103,4 +116,12 @@ fn refuse_repeated(settings: &Settings, _: &About<'_>) -> Result<()> {
         return Err(not_yet("next-token prediction layers that share weights"));
     }
     Ok(())
+}
+
+/// Layers beside the model have names of their own in repositories.
+fn refuse_beside(told: &Told<'_>) -> Result<()> {
+    match told.own("nextn_predict_layers").and_then(|next| next.as_u64()) {
+        None | Some(0) => Ok(()),
+        _ => Err(Error::unsupported("restoring next-token prediction layers is not supported yet")),
+    }
 }

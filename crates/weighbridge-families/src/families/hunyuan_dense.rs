@@ -22,6 +22,18 @@ pub(super) const HUNYUAN_DENSE: Family = Family {
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::PairsEnding(Ends::Documents),
+    back: Some(Back {
+        made: &[("context_length", "max_position_embeddings")],
+        flags: &[("", HEAD_NORM_WEIGHTS)],
+        fixed: &[
+            ("rope_scaling", stretch),
+            ("rope_theta", base_before),
+            ("eod_token_id", end_of_documents),
+        ],
+        untold: &[("attention_bias", "false")],
+        turns_first: true,
+        ..BACK
+    }),
     ..DECODER
 };
 
@@ -106,4 +118,35 @@ fn refuse(settings: &Settings, _: &About<'_>) -> Result<()> {
     let is_known = base == Some(10000.0) && [Some(1 << 15), Some(LONGEST)].contains(&context);
     let message = "dynamic scaling of another rotary base or context";
     if is_known { Ok(()) } else { Err(not_yet(message)) }
+}
+
+const HEAD_NORM_WEIGHTS: &[&str] = &["blk.#.attn_q_norm.weight", "blk.#.attn_k_norm.weight"];
+
+/// The base of every model with a stretched one.
+const BASE_BEFORE: f64 = 10000.0;
+
+/// The stretch that makes a file's base of the usual one: those of published models are tried.
+fn stretch(told: &Told<'_>, config: &Config) -> Option<Json> {
+    let original = told.own("rope.scaling.original_context_length")?.as_u64();
+    let base = config.get("rope_theta")?.as_f64().filter(|_| original == Some(LONGEST))?;
+    let width = told.own("attention.key_length")?.as_u64().filter(|width| *width > 2)? as f64;
+    let makes = |alpha: &f64| {
+        let made = BASE_BEFORE * alpha.powf(width / (width - 2.0));
+        #[allow(clippy::cast_possible_truncation)] // Files have it so.
+        let is_same = made as f32 == base as f32;
+        is_same
+    };
+    let alpha = [1000.0, 50.0].into_iter().find(makes)?;
+    Some(json!({ "rope_type": "dynamic", "alpha": alpha, "factor": 1.0 }))
+}
+
+fn base_before(_: &Told<'_>, config: &Config) -> Option<Json> {
+    let kind = config.get("rope_scaling")?.get("rope_type")?;
+    (kind == "dynamic").then(|| BASE_BEFORE.into())
+}
+
+/// The one that a file has for the end of a text.
+fn end_of_documents(told: &Told<'_>, _: &Config) -> Option<Json> {
+    let id = told.count("tokenizer.ggml.eos_token_id")?;
+    (id < told.rows_of("token_embd.weight")).then(|| id.into())
 }

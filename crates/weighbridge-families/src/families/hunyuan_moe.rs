@@ -13,6 +13,7 @@ pub(super) const HUNYUAN_MOE: Family = Family {
     refuse,
     rules: &[RULES, hunyuan_dense::RULES, ROPE],
     tokenizer: Tokenizer::Ranks,
+    back: None,
     mlx: false,
     ..HUNYUAN_DENSE
 };

@@ -20,6 +20,7 @@ pub(super) const HUNYUAN_VL: Family = Family {
         ..DEFAULTS
     }),
     mlx: false,
+    back: None,
     ..HUNYUAN_DENSE
 };
 

@@ -24,6 +24,8 @@ pub(crate) struct Back {
     /// Keys that no file says, beside those of all families, each with what the class takes where the
     /// config does not state it.
     pub untold: &'static [(&'static str, &'static str)],
+    /// Whether the token that ends a turn stands before the one that ends a text.
+    pub turns_first: bool,
     /// The key of the activation, and what the class takes.
     pub activation: (&'static str, &'static str),
 }
@@ -58,6 +60,7 @@ pub(crate) const BACK: Back = Back {
     flags: &[],
     fixed: &[],
     untold: &[],
+    turns_first: false,
     activation: ("hidden_act", "silu"),
 };
 

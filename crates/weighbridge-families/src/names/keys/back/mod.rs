@@ -86,6 +86,9 @@ pub fn generation(told: &Told<'_>) -> Json {
     set_tokens(&mut all, told);
     let mut ends: Vec<u64> =
         ["eos", "eot", "eom"].into_iter().filter_map(|kind| token_id(told, kind)).collect();
+    if family_of(told).is_ok_and(|(_, back)| back.turns_first) {
+        ends.reverse();
+    }
     ends.dedup();
     if ends.len() > 1 {
         all.insert("eos_token_id".into(), json!(ends));
