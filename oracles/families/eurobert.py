@@ -29,4 +29,5 @@ FAMILY = Family(
         ),
         "eurobert-bare": dict(architectures=["EuroBertModel"], model_type="eurobert", classifier_pooling="cls"),
     },
+    back="eurobert",
 )  # fmt: skip

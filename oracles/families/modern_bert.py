@@ -50,4 +50,5 @@ FAMILY = Family(
         "modern-bert-bare": dict(architectures=["ModernBertModel"], model_type="modernbert"),
     },
     warned={"modern-bert-bare": ["layer_norm_eps"]},
+    back="modernbert",
 )  # fmt: skip

@@ -43,8 +43,10 @@ fn check_weights(family: &str, made: &Model, source: &Model) {
         name.split_once('.').filter(|_| is_bare).map_or(String::new(), |(_, rest)| rest.to_owned())
     };
     // What has a head has a name before those of the model.
-    let inside =
-        wanted.keys().find_map(|name| name.strip_suffix(".embeddings.word_embeddings.weight"));
+    let inside = wanted.keys().find_map(|name| {
+        name.strip_suffix(".embeddings.word_embeddings.weight")
+            .or(name.strip_suffix(".embeddings.tok_embeddings.weight"))
+    });
     let inside = |name: &str| inside.map_or(String::new(), |model| format!("{model}.{name}"));
     let mut count = 0;
     for weight in made.weights() {

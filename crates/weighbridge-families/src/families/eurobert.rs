@@ -17,6 +17,15 @@ pub(super) const EUROBERT: Family = Family {
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::Encoder(EncoderTokens::BarePairs),
+    back: Some(Back {
+        flags: ALL_BIASES,
+        fixed: &[
+            ("classifier_pooling", |told, _| classifier_pooling_of(told)),
+            ("mask_token_id", |told, _| Some(told.count("tokenizer.ggml.mask_token_id").into())),
+        ],
+        untold: &[("classifier_pooling", "late")],
+        ..BACK
+    }),
     mlx: false,
     ..DECODER
 };

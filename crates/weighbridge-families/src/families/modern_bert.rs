@@ -1,11 +1,15 @@
 //! ModernBERT.
 
+use serde_json::json;
+
+use super::bert::refuse_classifier;
 use super::family::*;
 
 pub(super) const MODERN_BERT: Family = Family {
     architecture: "modern-bert",
     classes: &["ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification"],
     types: &["modernbert"],
+    prefix: "",
     rows: &[ROWS],
     left_out: &[("decoder.", "masked-word head, not converted")],
     keys: &[BASE, ENCODER, KEYS],
@@ -29,6 +33,24 @@ pub(super) const MODERN_BERT: Family = Family {
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::Encoder(EncoderTokens::EndedPairs),
+    back: Some(Back {
+        refuse: refuse_classifier,
+        first_lacks: &["blk.#.attn_norm.weight"],
+        flags: &[
+            ("attention_bias", &["blk.#.attn_qkv.bias", O]),
+            ("mlp_bias", &[UP, DOWN]),
+            ("norm_bias", &["token_embd_norm.bias", "output_norm.bias"]),
+        ],
+        fixed: BACK_VALUES,
+        untold: &[
+            ("classifier_pooling", "cls"),
+            ("classifier_activation", "gelu"),
+            ("classifier_bias", "false"),
+            ("decoder_bias", "true"),
+        ],
+        activation: ("hidden_activation", "gelu"),
+        ..BACK
+    }),
     mlx: false,
     ..DECODER
 };
@@ -56,6 +78,48 @@ const KEYS: &[KeyRow] = &[
     VOCABULARY,
     ("hidden_activation", Text, Any(&["hidden_activation"])),
 ];
+
+/// The class has norms' epsilon under one name, and llama.cpp under the other.
+const BACK_VALUES: &[(&str, Fixed)] = &[
+    ("norm_eps", |_, config| config.get("layer_norm_eps").cloned()),
+    ("rope_parameters", bases),
+    ("layer_types", kinds),
+    ("classifier_pooling", |told, _| classifier_pooling_of(told)),
+    ("cls_token_id", |told, _| Some(token(told, &["cls", "bos"]))),
+    ("sep_token_id", |told, _| Some(token(told, &["seperator", "eos"]))),
+];
+
+/// The first of these special tokens that a file has.
+fn token(told: &Told<'_>, kinds: &[&str]) -> Json {
+    let id = |kind: &&str| told.count(&format!("tokenizer.ggml.{kind}_token_id"));
+    kinds.iter().find_map(id).into()
+}
+
+/// The bases of both kinds of layers. Where one stands alone, llama.cpp takes it for both.
+fn bases(told: &Told<'_>, config: &Config) -> Option<Json> {
+    let full = config.get("rope_theta")?.clone();
+    let local = told.own("rope.freq_base_swa").as_ref().and_then(as_json);
+    let of = |theta: Json| json!({ "rope_type": "default", "rope_theta": theta });
+    Some(json!({
+        "full_attention": of(full.clone()),
+        "sliding_attention": of(local.unwrap_or(full)),
+    }))
+}
+
+/// Which layers see everything: the first of every three where the file does not say.
+fn kinds(_: &Told<'_>, config: &Config) -> Option<Json> {
+    let every = config.get("global_attn_every_n_layers").map_or(Some(3), Json::as_u64)?.max(1);
+    let layers =
+        config.get("num_hidden_layers")?.as_u64().filter(|layers| *layers < MOST_LAYERS)?;
+    let kind = |layer: u64| match layer.is_multiple_of(every) {
+        true => "full_attention",
+        false => "sliding_attention",
+    };
+    Some((0..layers).map(kind).collect())
+}
+
+/// More layers than any model has.
+const MOST_LAYERS: u64 = 1 << 12;
 
 const RULES: &[Rule] = &[
     fails(&["layer_norm_eps"], |_, epsilon| !epsilon.is_null(), "a file has to state this"),

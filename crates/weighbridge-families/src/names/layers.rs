@@ -60,7 +60,8 @@ pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<(
     let known = Expected::of(&layers, family);
     for (layer, kinds) in &layers {
         let has = Stated::of(side, *layer);
-        if let Some(kind) = known.missing_in(kinds, &has) {
+        let lacks = family.back.as_ref().filter(|_| *layer == 0).map_or(&[][..], |b| b.first_lacks);
+        if let Some(kind) = known.missing_in(kinds, &has, lacks) {
             return missing(&kind.replacen('#', &layer.to_string(), 1));
         }
     }
@@ -150,7 +151,12 @@ impl<'a> Expected<'a> {
     }
 
     /// What a layer lacks.
-    fn missing_in(&self, kinds: &BTreeSet<String>, stated: &Stated) -> Option<String> {
+    fn missing_in(
+        &self,
+        kinds: &BTreeSet<String>,
+        stated: &Stated,
+        lacks: &[&str],
+    ) -> Option<String> {
         let has = |part: Part| kinds.iter().any(|kind| Part::of(kind) == part);
         let has_feed_forward = has(Part::FeedForward) || stated.feed_forward != Some(false);
         let mixers = (0..MIXERS.len()).filter(|mixer| has(Part::Mixer(*mixer)));
@@ -165,7 +171,10 @@ impl<'a> Expected<'a> {
         let parts = parts.chain(mixers.into_iter().map(Part::Mixer)).filter(|part| has(*part));
         let others = parts.flat_map(|part| self.parts.get(&(part, kind_of(kinds, part))));
         let others = others.flatten().map(|name| (*name).to_owned());
-        needed.into_iter().chain(others).find(|name| !kinds.contains(name))
+        needed
+            .into_iter()
+            .chain(others)
+            .find(|name| !kinds.contains(name) && !lacks.contains(&&**name))
     }
 
     /// The tensors of a layer that the family's rows name.

@@ -12,6 +12,8 @@ pub(crate) struct Back {
     pub is: fn(&Told<'_>) -> bool,
     /// Refuses files that do not say enough.
     pub refuse: fn(&Told<'_>) -> Result<()>,
+    /// Tensors that the first layer does not have.
+    pub first_lacks: &'static [&'static str],
     /// Keys that follow from several of a config's, and the one that is set from them.
     pub made: &'static [(&'static str, &'static str)],
     /// The part of a head that is rotated: the config's key for it.
@@ -55,6 +57,7 @@ pub(crate) const ALL_BIASES: Flags =
 pub(crate) const BACK: Back = Back {
     is: |_| true,
     refuse: |_| Ok(()),
+    first_lacks: &[],
     made: &[],
     rotated: None,
     flags: &[],

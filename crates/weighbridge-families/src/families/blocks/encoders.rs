@@ -7,6 +7,7 @@ use super::keys::Get::Made;
 use super::keys::KeyRow;
 use super::keys::Type::{Count, Flag, Texts};
 use crate::families::settings::{Settings, whole};
+use crate::families::told::Told;
 
 /// The key under which settings have the config of the pooling step, which no config has.
 pub(crate) const POOLING_STEP: &str = " pooling";
@@ -50,6 +51,13 @@ fn classifier_pooling(settings: &Settings) -> Option<Json> {
     let ways = POOLINGS.iter().filter(|(.., mode)| ["mean", "cls"].contains(mode));
     let mut found = ways.filter(|(.., mode)| stated == mode);
     found.next().map(|(number, ..)| (*number).into())
+}
+
+/// What configs call the way to pool before a classifier that a file has.
+pub(crate) fn classifier_pooling_of(told: &Told<'_>) -> Option<Json> {
+    let number = told.own("classifier.pooling_type")?.as_u64();
+    let known = POOLINGS.iter().find(|(known, ..)| number == Some(*known));
+    known.map(|(.., mode)| (*mode).into())
 }
 
 /// The names of the classes, in their order. Two that nobody named are what every config of

@@ -171,8 +171,8 @@ fn set_heads(config: &mut Config, told: &Told<'_>, class: &Defaults) -> Result<(
     let Some(heads) = config.get("num_attention_heads").and_then(Json::as_u64) else {
         return Ok(());
     };
-    // A class of encoders has no such key, and its files have no such entry.
-    if !matches!((class.key_heads, class.learns_positions), (KeyHeads::Unsaid, true)) {
+    // A class without such a key has files without such an entry.
+    if !matches!(class.key_heads, KeyHeads::Unsaid) {
         config.entry("num_key_value_heads").or_insert(heads.into());
     }
     if config.contains_key("head_dim") {
