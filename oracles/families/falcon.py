@@ -86,4 +86,5 @@ FAMILY = Family(
         "falcon-7b": published("FalconForCausalLM", 4544, 32, 71, multi_query=True, new_decoder_architecture=False),
     },
     beyond={"falcon-11b": ["falcon.rope.freq_base"], "falcon-7b": ["falcon.attention.head_count_kv"]},
+    back="falcon",
 )  # fmt: skip

@@ -31,4 +31,5 @@ FAMILY = Family(
         ),
         "lfm2-bare": dict(architectures=["Lfm2ForCausalLM"], model_type="lfm2"),
     },
+    back="lfm2",
 )  # fmt: skip

@@ -63,4 +63,5 @@ FAMILY = Family(
         ),
         "ministral-bare": config("Ministral3ForCausalLM", "ministral3"),
     },
+    back="ministral3",
 )  # fmt: skip

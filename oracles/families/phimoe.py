@@ -35,4 +35,5 @@ FAMILY = Family(
     settings={
         "phimoe": Cases("phimoe", dict(num_local_experts=6, num_experts_per_tok=2, intermediate_size=32, attention_bias=True, lm_head_bias=True), [*ACT, *EPS, *KV, *NOTHING], steps=[]),
     },
+    back="phimoe",
 )  # fmt: skip

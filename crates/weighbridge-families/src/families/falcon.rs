@@ -20,6 +20,30 @@ pub(super) const FALCON: Family = Family {
         flags: &[("multi_query", true), ("parallel_attn", true)],
         ..DEFAULTS
     }),
+    back: Some(Back {
+        is: |told| !told.has("blk.0.attn_norm_2.weight"),
+        made: &[
+            ("context_length", "max_position_embeddings"),
+            ("feed_forward_length", "ffn_hidden_size"),
+        ],
+        flags: &[("", &["blk.#.attn_norm.bias", "output_norm.bias"])],
+        fixed: &[
+            ("num_kv_heads", |told, _| as_json(&told.own(KEY_HEADS)?)),
+            ("num_key_value_heads", |told, _| as_json(&told.own(KEY_HEADS)?)),
+            ("multi_query", |told, _| Some((told.own(KEY_HEADS)?.as_u64()? == 1).into())),
+            ("new_decoder_architecture", |told, _| is_grouped(told).map(Json::from)),
+            ("num_ln_in_parallel_attn", |told, _| is_grouped(told)?.then(|| 1.into())),
+        ],
+        untold: &[
+            ("alibi", "false"),
+            ("apply_residual_connection_post_layernorm", "false"),
+            ("bias", "false"),
+            ("num_ln_in_parallel_attn", "null"),
+            ("parallel_attn", "true"),
+        ],
+        activation: ("activation", "gelu"),
+        ..BACK
+    }),
     mlx: false,
     ..DECODER
 };
@@ -32,7 +56,7 @@ const RULES: &[Rule] = &[
     free(&["num_kv_heads", "ff_factor", "apply_residual_connection_post_layernorm"]),
 ];
 
-const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     ("word_embeddings", &["token_embd"], Embedding),
     ("ln_f", &["output_norm"], Norm),
     ("lm_head", &["output"], Embedding),
@@ -90,4 +114,12 @@ fn check(settings: &Settings, _: &About<'_>) -> Result<()> {
         return Err(not_yet("Falcon models without `parallel_attn`"));
     }
     Ok(())
+}
+
+const KEY_HEADS: &str = "attention.head_count_kv";
+
+/// Whether some query heads share a key head, and others another one, as only newer layers have it.
+fn is_grouped(told: &Told<'_>) -> Option<bool> {
+    let [keys, all] = [KEY_HEADS, "attention.head_count"].map(|key| told.own(key)?.as_u64());
+    Some(keys? != 1 && keys != all)
 }

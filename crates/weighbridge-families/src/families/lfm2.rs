@@ -24,6 +24,19 @@ pub(super) const LFM2: Family = Family {
         flags: &[("block_auto_adjust_ff_dim", true)],
         ..DEFAULTS
     }),
+    back: Some(Back {
+        fixed: &[
+            ("num_key_value_heads", key_heads_of_attention),
+            ("layer_types", kinds_of_mixers),
+            ("intermediate_size", |told, _| as_json(&told.own("feed_forward_length")?)),
+            ("block_auto_adjust_ff_dim", |_, _| Some(false.into())),
+            ("block_multiple_of", |_, _| Some(256.into())),
+            ("block_ffn_dim_multiplier", |_, _| Some(1.0.into())),
+        ],
+        untold: &[("conv_bias", "false"), ("block_auto_adjust_ff_dim", "")],
+        activation: ("", ""),
+        ..BACK
+    }),
     mlx: false,
     ..DECODER
 };
@@ -63,4 +76,19 @@ fn inner(settings: &Settings) -> Option<Json> {
         .div_ceil(multiple.filter(|multiple| *multiple > 0)?)
         .checked_mul(multiple?)
         .map(Json::from)
+}
+
+/// Key heads of every layer: none in those with a convolution.
+fn heads_by_layer(told: &Told<'_>) -> Option<Vec<u64>> {
+    let Value::List(heads) = told.own("attention.head_count_kv")? else { return None };
+    heads.iter().map(Value::as_u64).collect()
+}
+
+fn key_heads_of_attention(told: &Told<'_>, _: &Config) -> Option<Json> {
+    heads_by_layer(told)?.into_iter().max().map(Json::from)
+}
+
+fn kinds_of_mixers(told: &Told<'_>, _: &Config) -> Option<Json> {
+    let kind = |heads: u64| if heads > 0 { "full_attention" } else { "conv" };
+    Some(heads_by_layer(told)?.into_iter().map(kind).collect())
 }

@@ -27,6 +27,7 @@ pub(super) const LFM2_MOE: Family = Family {
         flags: &[("use_expert_bias", true), ("norm_topk_prob", true)],
         ..DEFAULTS
     }),
+    back: None,
     ..LFM2
 };
 

@@ -20,7 +20,13 @@ pub(super) const MISTRAL3: Family = Family {
         scaling: Some(("yarn", SCALING)),
         ..DEFAULTS
     }),
-    back: None,
+    back: Some(Back {
+        // The language model of Mistral Small 3.1 has another class.
+        is: |told| told.own("attention.temperature_scale").is_some(),
+        fixed: &[("rope_scaling", with_growth)],
+        untold: &[("sliding_window", "null"), ("rope_scaling.mscale", "1.0")],
+        ..BACK
+    }),
     mlx: false,
     ..LLAMA
 };
@@ -92,4 +98,14 @@ fn refuse_without_yarn(settings: &Settings, _: &About<'_>) -> Result<()> {
         Some("yarn") => Ok(()),
         _ => Err(not_yet("Ministral 3 without rotary scaling of type `yarn`")),
     }
+}
+
+/// What attention grows by with the context, which the class has among the rotary parameters.
+fn with_growth(told: &Told<'_>, config: &Config) -> Option<Json> {
+    let mut scaling = config.get("rope_scaling")?.clone();
+    let stated = |key: &str| as_json(&told.own(key)?);
+    scaling["mscale"] = 1.0.into();
+    scaling["mscale_all_dim"] = stated("rope.scaling.yarn_log_multiplier")?;
+    scaling["llama_4_scaling_beta"] = stated("attention.temperature_scale")?;
+    Some(scaling)
 }

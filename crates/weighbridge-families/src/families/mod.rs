@@ -204,6 +204,7 @@ families! {
     olmo::OLMO,
     gptneox::GPTNEOX,
     falcon::FALCON,
+    falcon_two_norms::FALCON_TWO_NORMS,
     bloom::BLOOM,
     mpt::MPT,
     starcoder::STARCODER,

@@ -18,7 +18,20 @@ pub(super) const PHIMOE: Family = Family {
         more: &[("num_experts_per_tok", 2.0), ("num_local_experts", 16.0)],
         ..DEFAULTS
     }),
-    back: None,
+    back: Some(Back {
+        made: &[("attention.sliding_window", "sliding_window")],
+        flags: &[
+            ("attention_bias", &[Q, K, V, O]),
+            ("lm_head_bias", &["output.bias"]),
+            ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
+        ],
+        fixed: &[
+            ("original_max_position_embeddings", original_context),
+            ("rope_scaling", with_scales),
+        ],
+        untold: &[("input_jitter_noise", "0.0"), ("router_jitter_noise", "0.01")],
+        ..BACK
+    }),
     mlx: false,
     ..PHI3
 };
@@ -64,3 +77,19 @@ const KEYS: &[KeyRow] = &[
     ("expert_used_count", Count, Needed(&["num_experts_per_tok", "num_experts_per_token"])),
     ("expert_count", Count, Needed(&["num_local_experts", "num_experts"])),
 ];
+
+fn original_context(told: &Told<'_>, _: &Config) -> Option<Json> {
+    as_json(&told.own("rope.scaling.original_context_length")?)
+}
+
+/// The class needs by how much attention grows in short contexts and in long ones. Files have one number
+/// for both.
+fn with_scales(told: &Told<'_>, config: &Config) -> Option<Json> {
+    let mut scaling = config.get("rope_scaling")?.clone();
+    let scale = as_json(&told.own("rope.scaling.attn_factor")?)?;
+    for key in ["short_mscale", "long_mscale"] {
+        scaling[key] = scale.clone();
+    }
+    scaling["original_max_position_embeddings"] = original_context(told, config)?;
+    Some(scaling)
+}

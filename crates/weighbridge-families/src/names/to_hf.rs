@@ -22,6 +22,9 @@ const BARE: &[&str] = &[
     ".experts.down_proj", ".experts.down_proj_bias",
 ];
 
+/// Convolutions of one kernel a channel: a repository has one more dimension, of one, in between.
+const KERNELS: &[&str] = &[".conv.conv"];
+
 /// Whether a repository has a weight in F32, whatever the others are.
 pub fn keeps_single(name: &str) -> bool {
     name.ends_with(".e_score_correction_bias")
@@ -120,6 +123,7 @@ impl Back<'_> {
             (How::Experts | How::Stacked | How::Across | How::InTurn | How::Heads, _) => {
                 return Err(refused(Error::unsupported(NOT_TOGETHER)));
             }
+            (How::Own(_), _) if KERNELS.iter().any(|end| row.0.ends_with(end)) => whole,
             (How::Own(_), _) => {
                 let message = "restoring its layout is not supported yet";
                 return Err(refused(Error::unsupported(message)));
@@ -145,6 +149,10 @@ impl Back<'_> {
         };
         let shape = match row.2 {
             How::Transposed => view.shape.clone(),
+            How::Own(_) => match *shape {
+                [channels, width] => [channels, 1, width].into_iter().collect(),
+                _ => return Err(odd("is not a kernel for each channel")),
+            },
             _ => shape.into(),
         };
         let name = self.weight_name(row, &found, None);
