@@ -30,4 +30,5 @@ FAMILY = Family(
         ),
         "granitemoe-bare": dict(architectures=["GraniteMoeForCausalLM"], model_type="granitemoe"),
     },
+    back="granitemoe",
 )  # fmt: skip

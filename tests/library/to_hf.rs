@@ -190,13 +190,14 @@ fn is_classifier(name: &str) -> bool {
     class.is_some_and(|class| class.ends_with("ForSequenceClassification"))
 }
 
-/// Files with layers beside the model, which are refused: repositories have other names for them.
-const BESIDE: &[&str] = &["exaone_moe-next"];
+/// Files that are refused: with layers beside the model, whose names are other ones in repositories, and
+/// of a class beside that of the family.
+const REFUSED: &[&str] = &["exaone_moe-next", "granitemoe-shared"];
 
 #[test]
 fn files_become_the_models_that_they_were_made_of() {
     let mut names = converted();
-    names.retain(|name| !BESIDE.contains(&&**name));
+    names.retain(|name| !REFUSED.contains(&&**name));
     // What more a repository has than a language model in plain numbers is in no file.
     names.retain(|name| {
         let has_text = || config(name).get("text_config").is_none();

@@ -23,7 +23,17 @@ pub(super) const GRANITE_MOE: Family = Family {
         ],
         ..DEFAULTS
     }),
-    back: None,
+    back: Some(Back {
+        refuse: refuse_shared,
+        made: &[
+            ("attention.scale", "attention_multiplier"),
+            ("embedding_scale", "embedding_multiplier"),
+            ("residual_scale", "residual_multiplier"),
+            ("logit_scale", "logits_scaling"),
+        ],
+        flags: ATTENTION_BIAS,
+        ..BACK
+    }),
     mlx: false,
     ..GRANITE
 };
@@ -36,4 +46,12 @@ fn has_experts(settings: &Settings, _: &About<'_>) -> Result<()> {
         Some(0) => Err(not_yet("models of GraniteMoe without experts")),
         _ => Ok(()),
     }
+}
+
+/// A model with one more expert is of another class.
+fn refuse_shared(told: &Told<'_>) -> Result<()> {
+    if !told.has("blk.0.ffn_up_shexp.weight") {
+        return Ok(());
+    }
+    Err(Error::unsupported("restoring GraniteMoeShared models is not supported yet"))
 }

@@ -117,10 +117,12 @@ impl Back<'_> {
             (How::KeyValue, _) if found.module.ends_with(".attn_kv_b") => whole,
             (How::KeyValue, _) => return self.key_value(index, row, &found),
             (How::Grouped, _) => return self.grouped(index, row, &found),
+            (How::Experts, _) if row.1.len() == 1 => whole,
+            (How::Stacked, _) => return self.stacked(index, row, &found),
             (How::Across | How::InTurn, _) if row.1.len() <= 2 => {
                 return self.across(index, row, &found);
             }
-            (How::Experts | How::Stacked | How::Across | How::InTurn | How::Heads, _) => {
+            (How::Experts | How::Across | How::InTurn | How::Heads, _) => {
                 return Err(refused(Error::unsupported(NOT_TOGETHER)));
             }
             (How::Own(_), _) if KERNELS.iter().any(|end| row.0.ends_with(end)) => whole,
@@ -196,9 +198,8 @@ impl Back<'_> {
         (count <= super::stacks::MOST).then(|| (0..count).map(expert).collect())?
     }
 
-    /// Matrices of all experts in one weight, each transposed; of two stacks, or of the vectors of
-    /// two, the numbers take turns.
-    fn across(&self, index: usize, row: &Row, found: &Parsed) -> Result<Vec<Tensor>> {
+    /// The tensors that a row names with a tensor, all of one shape; none if it is not the first.
+    fn stacks(&self, index: usize, row: &Row, found: &Parsed) -> Result<Vec<usize>> {
         let name = self.side.weights[index].name;
         let is_first = |which: &&str| found.module == **which || name_of(found) == **which;
         if !row.1.first().is_some_and(is_first) {
@@ -212,7 +213,40 @@ impl Back<'_> {
             let message = format!("{other} with the same shape is missing");
             at.ok_or_else(|| Error::malformed(message).in_tensor(name))
         };
-        let stacks = row.1.iter().map(of_shape).collect::<Result<Vec<usize>>>()?;
+        row.1.iter().map(of_shape).collect()
+    }
+
+    /// Matrices of all experts in one weight: of each expert those of all stacks.
+    fn stacked(&self, index: usize, row: &Row, found: &Parsed) -> Result<Vec<Tensor>> {
+        let Named { name, shape } = self.side.weights[index];
+        let stacks = self.stacks(index, row, found)?;
+        if stacks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let shape = <[u64; 3]>::try_from(shape).ok();
+        let Some([count, rows, columns]) =
+            shape.filter(|[count, ..]| *count <= super::stacks::MOST)
+        else {
+            return Err(Error::malformed("its shape is not an expert stack").in_tensor(name));
+        };
+        let of_expert = |number: u64| {
+            let part = move |at: &usize| (*at, View::part(&[rows, columns], number * rows));
+            stacks.iter().map(part)
+        };
+        let pieces = (0..count).flat_map(of_expert).collect();
+        let shape = [count, rows.saturating_mul(stacks.len() as u64), columns];
+        let name = self.weight_name(row, found, None);
+        Ok(vec![Tensor { name, shape: shape.into_iter().collect(), pieces, turns: 1 }])
+    }
+
+    /// Matrices of all experts in one weight, each transposed; of two stacks, or of the vectors of
+    /// two, the numbers take turns.
+    fn across(&self, index: usize, row: &Row, found: &Parsed) -> Result<Vec<Tensor>> {
+        let name = self.side.weights[index].name;
+        let stacks = self.stacks(index, row, found)?;
+        if stacks.is_empty() {
+            return Ok(Vec::new());
+        }
         let turns = stacks.len() as u64;
         let (shape, pieces): (Vec<u64>, Vec<_>) = match *self.side.weights[index].shape {
             [count, rows, columns] if count <= super::stacks::MOST => {
