@@ -26,7 +26,7 @@ FAMILIES += [family.back for family in families.FAMILIES.values() if family.back
 
 # Of no influence on what a model computes from a text.
 WITHOUT = re.compile(
-    "to_dict|get_text_config|_attn_implementation|.*dropout(_prob)?|.*_pdrop|chunk_size_feed_forward|router_(aux_loss_coef|jitter_noise)"
+    "to_dict|get_text_config|_attn_implementation|.*dropout(_prob|_rate)?|.*_pdrop|chunk_size_feed_forward|router_(aux_loss_coef|jitter_noise)"
     "|output_router_logits|.*initializer_(range|factor|cutoff_factor)|deterministic_flash_attn|sparse_pred.*|use_cache|summary_.*|num_labels|problem_type|image_token_id"
     "|mm_tokens_per_image|text_config|vision_config|pad_token_id"
     "|output_attentions|output_hidden_states|return_dict|dtype"

@@ -33,4 +33,5 @@ FAMILY = Family(
         ),
         "t5-encoder-bare": dict(architectures=["T5EncoderModel"], model_type="t5"),
     },
+    back="t5",
 )  # fmt: skip

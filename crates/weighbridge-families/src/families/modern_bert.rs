@@ -35,7 +35,7 @@ pub(super) const MODERN_BERT: Family = Family {
     tokenizer: Tokenizer::Encoder(EncoderTokens::EndedPairs),
     back: Some(Back {
         refuse: refuse_classifier,
-        first_lacks: &["blk.#.attn_norm.weight"],
+        lacks: |name, layer| layer == 0 && name == "blk.#.attn_norm.weight",
         flags: &[
             ("attention_bias", &["blk.#.attn_qkv.bias", O]),
             ("mlp_bias", &[UP, DOWN]),

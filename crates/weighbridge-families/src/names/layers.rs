@@ -17,6 +17,9 @@ const OPTIONAL: &[&str] = &["_q_norm", "_k_norm", ".attn_q_a_norm", ".nextn."];
 const MIXERS: &[&str] = &[ATTENTION, "blk.#.ssm_", "blk.#.shortconv.", "blk.#.time_mix_"];
 const ATTENTION: &str = "blk.#.attn_";
 
+/// The norm behind an encoder with a name of its own.
+const ENCODER_NORM: &str = "enc.output_norm";
+
 /// How names of what changes each token begin.
 const FEED_FORWARD: &[&str] = &["blk.#.ffn_", "blk.#.exp_probs", "blk.#.channel_mix_"];
 
@@ -27,11 +30,15 @@ pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<(
             "`{name}` is missing; part of the model may be in another file"
         )))
     };
+    // The layers of an encoder have names of their own.
+    let is_encoder = family.rows.iter().copied().flatten().any(|row| row.1 == [ENCODER_NORM]);
+    let stack = if is_encoder { "enc." } else { "" };
     let mut layers: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
     let mut outside = BTreeSet::new();
     for weight in &side.weights {
         let found = parsed(weight.name);
         let kind = format!("{}{}", found.module, found.ending);
+        let kind = kind.strip_prefix(stack).unwrap_or(&kind).to_owned();
         match found.numbers.first().filter(|_| kind.starts_with("blk.#.")) {
             Some(&layer) => drop(layers.entry(layer).or_default().insert(kind)),
             None => drop(outside.insert(kind)),
@@ -40,9 +47,12 @@ pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<(
     let rows = || family.rows.iter().copied().flatten();
     for name in ["token_embd.weight", "output_norm.weight"] {
         // Norms without weights are not there.
-        let has_one = rows().any(|row| row.1.contains(&name.trim_end_matches(".weight")));
+        let module = name.trim_end_matches(".weight");
+        let inside = format!("{stack}{module}");
+        let whole = if rows().any(|row| row.1 == [&*inside]) { stack } else { "" };
+        let has_one = !whole.is_empty() || rows().any(|row| row.1.contains(&module));
         if has_one && !outside.contains(name) {
-            return missing(name);
+            return missing(&format!("{whole}{name}"));
         }
     }
     let unstated = || Error::malformed("the file does not state its number of layers");
@@ -57,12 +67,12 @@ pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<(
             format!("the file declares {stated} layers, but has tensors for layer {last}");
         return Err(Error::malformed(message));
     }
-    let known = Expected::of(&layers, family);
+    let known = Expected::of(&layers, family, stack);
     for (layer, kinds) in &layers {
         let has = Stated::of(side, *layer);
-        let lacks = family.back.as_ref().filter(|_| *layer == 0).map_or(&[][..], |b| b.first_lacks);
-        if let Some(kind) = known.missing_in(kinds, &has, lacks) {
-            return missing(&kind.replacen('#', &layer.to_string(), 1));
+        let may_lack = |name: &str| family.back.as_ref().is_some_and(|b| (b.lacks)(name, *layer));
+        if let Some(kind) = known.missing_in(kinds, &has, may_lack) {
+            return missing(&format!("{stack}{}", kind.replacen('#', &layer.to_string(), 1)));
         }
     }
     Ok(())
@@ -119,6 +129,8 @@ impl Part {
 /// What a layer has to have.
 struct Expected<'a> {
     family: &'a Family,
+    /// What stands before names of layers.
+    stack: &'static str,
     /// What layers of a kind have together, by part.
     parts: BTreeMap<(Part, LayerKind), BTreeSet<&'a str>>,
 }
@@ -139,7 +151,11 @@ fn kind_of(kinds: &BTreeSet<String>, part: Part) -> LayerKind {
 }
 
 impl<'a> Expected<'a> {
-    fn of(layers: &'a BTreeMap<u64, BTreeSet<String>>, family: &'a Family) -> Self {
+    fn of(
+        layers: &'a BTreeMap<u64, BTreeSet<String>>,
+        family: &'a Family,
+        stack: &'static str,
+    ) -> Self {
         let mut parts: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
         for kinds in layers.values() {
             for name in kinds {
@@ -147,7 +163,7 @@ impl<'a> Expected<'a> {
                 parts.entry((part, kind_of(kinds, part))).or_default().insert(name);
             }
         }
-        Self { family, parts }
+        Self { family, stack, parts }
     }
 
     /// What a layer lacks.
@@ -155,7 +171,7 @@ impl<'a> Expected<'a> {
         &self,
         kinds: &BTreeSet<String>,
         stated: &Stated,
-        lacks: &[&str],
+        may_lack: impl Fn(&str) -> bool,
     ) -> Option<String> {
         let has = |part: Part| kinds.iter().any(|kind| Part::of(kind) == part);
         let has_feed_forward = has(Part::FeedForward) || stated.feed_forward != Some(false);
@@ -171,16 +187,14 @@ impl<'a> Expected<'a> {
         let parts = parts.chain(mixers.into_iter().map(Part::Mixer)).filter(|part| has(*part));
         let others = parts.flat_map(|part| self.parts.get(&(part, kind_of(kinds, part))));
         let others = others.flatten().map(|name| (*name).to_owned());
-        needed
-            .into_iter()
-            .chain(others)
-            .find(|name| !kinds.contains(name) && !lacks.contains(&&**name))
+        needed.into_iter().chain(others).find(|name| !kinds.contains(name) && !may_lack(name))
     }
 
     /// The tensors of a layer that the family's rows name.
     fn named(&self) -> impl Iterator<Item = (&'a str, How)> {
         let rows = self.family.rows.iter().copied().flatten();
         let all = rows.flat_map(|row| row.1.iter().map(|name| (*name, row.2)));
+        let all = all.filter_map(|(name, how)| Some((name.strip_prefix(self.stack)?, how)));
         all.filter(|(name, _)| name.starts_with("blk.#."))
     }
 
@@ -222,7 +236,7 @@ impl<'a> Expected<'a> {
         if mixer == 0 {
             let is_one = has(".attn_qkv.") || has(".attn_kv_a_mqa.");
             let parts: &[&str] = if is_one { &[] } else { &["attn_q", "attn_k", "attn_v"] };
-            return self.known(&[&["attn_output"], parts].concat());
+            return self.known(&[&["attn_output", "attn_o"], parts].concat());
         }
         let own = self.named().filter(|(name, _)| Part::of(&weight(name)) == Part::Mixer(mixer));
         own.map(|(name, _)| weight(name)).collect()

@@ -179,7 +179,16 @@ impl Back<'_> {
         // What is several tensors at once is not what a single one is called.
         let names = |row: &&Row| row.1.contains(&&*found.module);
         let is_one = |row: &&Row| row.1.len() == 1 || row.2 == How::KeyValue;
-        rows.clone().find(|row| names(row) && is_one(row)).or_else(|| rows.into_iter().find(names))
+        let skipped = usize::from(self.is_second(found));
+        let mut ones = rows.clone().filter(|row| names(row) && is_one(row));
+        ones.nth(skipped).or_else(|| rows.into_iter().find(names))
+    }
+
+    /// Whether of the rows that name a tensor the second one counts.
+    fn is_second(&self, found: &Parsed) -> bool {
+        let has = |name: &str| self.side.weights.iter().any(|weight| weight.name == name);
+        let second = self.family.back.as_ref().map_or(&[][..], |back| back.second);
+        second.iter().any(|(module, other)| *module == found.module && has(&numbered(other, &[0])))
     }
 
     /// The weights of all experts, from the stack that they are.

@@ -12,8 +12,10 @@ pub(crate) struct Back {
     pub is: fn(&Told<'_>) -> bool,
     /// Refuses files that do not say enough.
     pub refuse: fn(&Told<'_>) -> Result<()>,
-    /// Tensors that the first layer does not have.
-    pub first_lacks: &'static [&'static str],
+    /// Whether a layer does without a tensor that others have.
+    pub lacks: fn(&str, u64) -> bool,
+    /// Tensors of which the second row counts where the first layer has the other tensor.
+    pub second: &'static [(&'static str, &'static str)],
     /// Keys that follow from several of a config's, and the one that is set from them.
     pub made: &'static [(&'static str, &'static str)],
     /// The part of a head that is rotated: the config's key for it.
@@ -57,7 +59,8 @@ pub(crate) const ALL_BIASES: Flags =
 pub(crate) const BACK: Back = Back {
     is: |_| true,
     refuse: |_| Ok(()),
-    first_lacks: &[],
+    lacks: |_, _| false,
+    second: &[],
     made: &[],
     rotated: None,
     flags: &[],
