@@ -41,6 +41,11 @@ const RULES: &[Rule] = &[
         |case, window| off(case, window) == (case.layers() != LAYERS_WITH_WINDOWS),
         "gives models of 64 layers windows, and rotary positions in these layers alone; others see everything",
     ),
+    fails(
+        &["head_dim"],
+        |case, width| width.is_null() || width.as_u64() == case.settings.head_share(),
+        "heads of this family are hidden_size / num_attention_heads wide",
+    ),
     NO_ATTENTION_BIAS,
     NO_MLP_BIAS,
     free(&["mtp_share_layers", "mtp_loss_weight"]),

@@ -42,6 +42,11 @@ pub(super) const RULES: &[Rule] = &[
         |case, value| off(case, value) || value == "vision",
         "looks back only",
     ),
+    differs(
+        &["num_kv_shared_layers"],
+        shares_last,
+        "shares keys of the last two layers that have them, and takes the first for one with a window",
+    ),
     NO_ATTENTION_BIAS,
     UNSCALED_WINDOWS,
     free(&["hidden_act", "vocab_size_per_layer_input", "enable_moe_block", "attention_k_eq_v"]),
@@ -154,6 +159,14 @@ fn rotated_part(settings: &Settings) -> Tensors {
         Some((0..width / 2).map(factor).collect())
     };
     factors().into_iter().map(|factors| ("rope_freqs.weight", factors)).collect()
+}
+
+/// Whether the last two layers with keys of their own are one with a window and one without.
+fn shares_last(case: &Case<'_>, shared: &Json) -> bool {
+    let shared = shared.as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+    let windows = windows(case.settings).unwrap_or_default();
+    let own = windows.len().saturating_sub(shared);
+    shared == 0 || windows[..own].ends_with(&[true, false])
 }
 
 /// Files have one width of heads for layers with a window and one for the others.

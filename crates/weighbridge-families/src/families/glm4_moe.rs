@@ -58,7 +58,7 @@ pub(super) const SPECIAL: Tokenizer = Tokenizer::BytePairs(&[
     ("eom", "<|observation|>"),
 ]);
 
-const RULES: &[Rule] = &[SILU, free(&["attention_bias", "use_qk_norm"])];
+pub(super) const RULES: &[Rule] = &[SILU, free(&["attention_bias", "use_qk_norm"])];
 
 pub(super) const KEYS: &[KeyRow] = &[
     ("block_count", Count, Made(layers_and_next)),

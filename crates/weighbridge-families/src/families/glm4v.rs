@@ -10,7 +10,7 @@ pub(super) const GLM4V: Family = Family {
     rows: &[ROWS, TRUNK, FUSED_MLP, NORMS],
     gguf: &[GGUF, GGUF_ROWS],
     has_sections: true,
-    rules: &[RULES, ROPE],
+    rules: &[RULES, TOKENS, ROPE],
     defaults: Some(Defaults {
         sizes: [151552, 4096, 13696, 40, 32, 32768],
         key_heads: KeyHeads::Of(2),
@@ -23,6 +23,12 @@ pub(super) const GLM4V: Family = Family {
 };
 
 const RULES: &[Rule] = &[SILU, free(&["attention_bias", "rope_scaling.mrope_section"])];
+
+/// Tokens around pictures, which matter to who writes the prompt.
+pub(super) const TOKENS: &[Rule] = &[
+    free(&["image_start_token_id", "image_end_token_id"]),
+    free(&["video_start_token_id", "video_end_token_id"]),
+];
 
 pub(super) const ROWS: &[Row] = &[
     ("layers.#.self_attn.q_proj", &["blk.#.attn_q"], How::Own(Lay(halves))),

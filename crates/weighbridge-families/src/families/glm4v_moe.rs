@@ -1,13 +1,15 @@
 //! The language model of GLM 4.5V.
 
 use super::family::*;
-use super::glm4_moe::GLM4_MOE;
+use super::glm4_moe::{GLM4_MOE, RULES};
+use super::glm4v::TOKENS;
 
 pub(super) const GLM4V_MOE: Family = Family {
     classes: &["Glm4vMoeForConditionalGeneration"],
     types: &["glm4v_moe_text", "glm4v_moe"],
     prefix: "model.language_model.",
     has_sections: true,
+    rules: &[RULES, TOKENS, ROPE],
     counts_next: None,
     defaults: Some(Defaults {
         sizes: [151424, 4096, 10944, 46, 96, 65536],

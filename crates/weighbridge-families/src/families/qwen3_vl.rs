@@ -24,7 +24,25 @@ pub(super) const QWEN3_VL: Family = Family {
     ..QWEN3
 };
 
-pub(super) const RULES: &[Rule] = &[SILU, NO_ATTENTION_BIAS, SECTIONS];
+pub(super) const RULES: &[Rule] = &[SILU, NO_ATTENTION_BIAS, SECTIONS, REACHED];
+
+/// Three sections take turns. Frequencies behind the end of one are not rotated by llama.cpp, and with the first
+/// section's positions by the model. The last ones rotate so little that this does not matter.
+pub(super) const REACHED: Rule = differs(
+    &["rope_scaling.mrope_section"],
+    |case, sections| is_reached(case.settings, sections),
+    "does not rotate the frequencies that no section reaches",
+);
+
+fn is_reached(settings: &Settings, sections: &Json) -> bool {
+    let part = |at: usize| sections.get(at).and_then(Json::as_u64);
+    let count = settings.head_width().unwrap_or(128) / 2;
+    let (Some(t), Some(h), Some(w)) = (part(0), part(1), part(2)) else {
+        return true;
+    };
+    let has = |at: u64| at / 3 < [t, h, w][(at % 3) as usize];
+    (0..count - count / 16).all(has)
+}
 
 /// Into how many of the first layers the vision model sends features of its own.
 pub(super) const DEEPSTACK: &[KeyRow] = &[("n_deepstack_layers", Count, Made(deepstack_layers))];

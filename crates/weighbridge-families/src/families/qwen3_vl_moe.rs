@@ -3,7 +3,7 @@
 use super::family::*;
 use super::qwen2_vl::SECTIONS;
 use super::qwen3_moe::QWEN3_MOE;
-use super::qwen3_vl::DEEPSTACK;
+use super::qwen3_vl::{DEEPSTACK, REACHED};
 
 pub(super) const QWEN3_VL_MOE: Family = Family {
     architecture: "qwen3vlmoe",
@@ -34,6 +34,7 @@ pub(super) const RULES: &[Rule] = &[
     SILU,
     NO_ATTENTION_BIAS,
     SECTIONS,
+    REACHED,
     differs(&["norm_topk_prob"], on, "normalizes the weights of experts"),
     ALL_EXPERTS,
     EVERY_STEP,

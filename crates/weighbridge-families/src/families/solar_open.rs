@@ -1,7 +1,7 @@
 //! Solar Open: GLM 4.5 without dense layers.
 
 use super::family::*;
-use super::glm4_moe::{GLM4_MOE, KEYS};
+use super::glm4_moe::{GLM4_MOE, KEYS, RULES};
 
 pub(super) const SOLAR_OPEN: Family = Family {
     classes: &["SolarOpenForCausalLM"],
@@ -9,6 +9,7 @@ pub(super) const SOLAR_OPEN: Family = Family {
     predicts: false,
     counts_next: None,
     keys: &[BASE, KEYS],
+    rules: &[RULES, WHOLE, ROPE],
     defaults: Some(Defaults {
         sizes: [196608, 4096, 0, 48, 64, 131072],
         key_heads: KeyHeads::Of(8),
@@ -36,3 +37,10 @@ pub(super) const SOLAR_OPEN: Family = Family {
     back: None,
     ..GLM4_MOE
 };
+
+/// The class rotates whole heads where a config says nothing, and files are made as if it were GLM's.
+const WHOLE: &[Rule] = &[differs(
+    &["rope_scaling.partial_rotary_factor"],
+    |case, _| case.settings.rope(&["partial_rotary_factor"]).is_some(),
+    "rotates half of a head where the config does not say how much",
+)];
