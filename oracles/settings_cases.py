@@ -367,6 +367,13 @@ CASES = {
         [*DELTA_ROWS, *EXPERTS, *each("shared_expert_intermediate_size", 40), *each("moe_intermediate_size", 40)],
         less_one=True,
     ),
+    "qwen3_next": Cases(
+        "qwen3_next",
+        dict({**DELTA, **rope(**HALF)}, **MOE, shared_expert_intermediate_size=24),
+        [*theta(500.0, **HALF), *each("linear_num_value_heads", 2, 6), *TIED, *HEAD, *ACT, *EPS, *KV, *NOTHING],
+        steps=[],
+        less_one=True,
+    ),
     "bert": Cases("bert", ENCODER, [*ENCODED, *each("type_vocab_size", 1)], embed=True),
     "roberta": Cases("roberta", dict(ENCODER, type_vocab_size=1), [*ENCODED, *each("pad_token_id", 0, 3)], embed=True),
     "xlm_roberta": Cases("xlm-roberta", dict(ENCODER, type_vocab_size=1), [*ENCODED, *each("pad_token_id", 0, 3)], embed=True),

@@ -3,6 +3,7 @@
 from family_blocks import Family, Repository, shape
 from family_tokenizers import GOOGLE, settings
 from gguf_vocabularies import CHAT, WORDS, added, byte_fallback_bpe, pieces, write_json
+from settings_rows import EPS, WINDOW, Cases, kinds, row
 
 import transformers
 import json
@@ -83,5 +84,15 @@ FAMILY = Family(
             ),
         ),
         "gemma4-bare": dict(architectures=["Gemma4ForCausalLM"], model_type="gemma4_text"),
+    },
+    settings={
+        "gemma4": Cases(
+            "gemma4",
+            dict(
+                DENSE, num_hidden_layers=6, layer_types=kinds("sfsfsf"), head_dim=16, global_head_dim=32, sliding_window=WINDOW,
+                hidden_size_per_layer_input=16, num_kv_shared_layers=2,
+            ),
+            [row("layer_types", "ssfssf", layer_types=kinds("ssfssf")), *EPS],
+        ),
     },
 )  # fmt: skip

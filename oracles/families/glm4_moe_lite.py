@@ -38,7 +38,7 @@ FAMILY = Family(
     settings={
         "glm4_moe_lite": Cases(
             "glm4_moe_lite-yarn",
-            {key: value for key, value in rows.LATENT.items() if key != "first_k_dense_replace"},
+            dict({key: value for key, value in rows.LATENT.items() if key != "first_k_dense_replace"}, rms_norm_eps=1e-6),
             [
                 *each("mlp_layer_types", ["dense", "dense", "sparse", "sparse"], ["dense", "sparse", "dense", "sparse"], ["sparse"] * 4),
                 row("n_group", "4, topk_group 2", n_group=4, topk_group=2),

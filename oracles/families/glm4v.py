@@ -5,11 +5,14 @@ from family_tokenizers import meta, plain_bpe, qwen35
 from families.glm4 import glm4
 from families.glm4_moe import glm4_moe
 from gguf_vocabularies import LLAMA3, byte_level, split
+from settings_rows import NOTHING, ROUTED, Cases, rope, row, theta
 
 import transformers
 
 VISION = dict(depth=1, hidden_size=8, intermediate_size=8, out_hidden_size=32, num_heads=2, patch_size=4, image_size=8)
 SECTIONS = dict(rope_type="default", rope_theta=10000.0, mrope_section=[1, 1, 1])
+# Of heads of 16.
+HALF = dict(partial_rotary_factor=0.5, mrope_section=[2, 1, 1])
 
 
 def around(kind):
@@ -61,5 +64,12 @@ FAMILY = Family(
         "solar_open": Repository(dict(MIXED, head_dim=8), solar, "dbrx", model="SolarOpen"),
         "minicpmv4_6": Repository(dict(LINEAR, mtp_num_hidden_layers=0), qwen35, "qwen35", model=minicpm, without_next=True),
         "paddleocr": Repository(dict(head_dim=8, num_hidden_layers=2, rope_parameters=dict(SECTIONS, mrope_section=[2, 1, 1])), meta, None, model=paddle),
+    },
+    settings={
+        "glm4v": Cases("glm4v", rope(**HALF), [*theta(500.0, **HALF), *NOTHING]),
+        "glm4v_moe": Cases("glm4v_moe", dict(ROUTED, head_dim=16, **rope(**HALF)), NOTHING),
+        "glm_ocr": Cases("glm_ocr", dict(head_dim=16, **rope(**HALF)), NOTHING, steps=[]),
+        "solar_open": Cases("solar_open", dict(MIXED, head_dim=16, n_routed_experts=8, moe_intermediate_size=24, **rope(partial_rotary_factor=1.0)), [row("partial_rotary_factor", "not stated", **rope()), *NOTHING]),
+        "paddleocr": Cases("paddleocr", dict(head_dim=16, **rope(mrope_section=[4, 2, 2])), NOTHING),
     },
 )  # fmt: skip

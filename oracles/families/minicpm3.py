@@ -36,7 +36,7 @@ FAMILY = Family(
     settings={
         "minicpm3": Cases(
             "minicpm3",
-            dict({key: rows.LATENT[key] for key in SIZES}, tie_word_embeddings=True),
+            dict({key: rows.LATENT[key] for key in SIZES}, tie_word_embeddings=True, rms_norm_eps=1e-6),
             [
                 *each("scale_emb", 10),
                 *each("scale_depth", 1.0),

@@ -3,6 +3,7 @@
 from family_blocks import Family, Repository, config, shape
 from family_tokenizers import meta, plain_bpe
 from gguf_vocabularies import FRONT, LOWER, REST, UPPER, byte_level, split
+from settings_rows import ACT, EPS, HEAD, KV, NOTHING, TIED, Cases, row
 
 import transformers
 
@@ -64,4 +65,14 @@ FAMILY = Family(
         "ministral-bare": config("Ministral3ForCausalLM", "ministral3"),
     },
     back="ministral3",
+    settings={
+        "mistral3": Cases(
+            "mistral3",
+            dict(head_dim=16, rope_parameters=YARN),
+            [
+                row("rope yarn llama_4_scaling_beta", "0.5", rope_parameters=dict(YARN, llama_4_scaling_beta=0.5)),
+                *[*TIED, *HEAD, *ACT, *EPS, *KV, *NOTHING],
+            ],
+        ),
+    },
 )  # fmt: skip

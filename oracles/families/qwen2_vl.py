@@ -2,6 +2,7 @@
 
 from family_blocks import Family, Repository, change, config, edited, numbers, say, shape
 from family_tokenizers import qwen2
+from settings_rows import ACT, EPS, KV, NOTHING, Cases, rope, theta
 
 import transformers
 
@@ -66,6 +67,11 @@ FAMILY = Family(
                     sliding_window=32768, use_sliding_window=False,
                 ),
             ),
+        ),
+    },
+    settings={
+        "qwen2_vl": Cases(
+            "qwen2_vl", rope(mrope_section=[4, 2, 2]), [*theta(500.0, mrope_section=[4, 2, 2]), *ACT, *EPS, *KV, *NOTHING]
         ),
     },
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from family_blocks import Family, Repository, shape
 from family_tokenizers import qwen2
+from settings_rows import ACT, EPS, KV, NOTHING, Cases, rope, row, theta
 
 import transformers
 
@@ -10,6 +11,8 @@ VISION = dict(
     depth=2, hidden_size=16, intermediate_size=16, num_heads=2, patch_size=4, out_hidden_size=16, num_position_embeddings=4,
     deepstack_visual_indexes=[0, 1],
 )  # fmt: skip
+# Of heads of 16.
+SPLIT = dict(mrope_interleaved=True, mrope_section=[3, 3, 2])
 
 
 def with_vision(tied, **more):
@@ -40,6 +43,11 @@ FAMILY = Family(
         "qwen3-vl-unsaid": dict(
             architectures=["Qwen3VLForConditionalGeneration"], model_type="qwen3_vl",
             text_config=dict(model_type="qwen3_vl_text", rope_scaling=dict(mrope_section=[24, 20, 20], rope_type="default")),
+        ),
+    },
+    settings={
+        "qwen3_vl": Cases(
+            "qwen3_vl", dict(head_dim=16, **rope(**SPLIT)), [row("mrope_section", "4, 2, 2", **rope(mrope_interleaved=True, mrope_section=[4, 2, 2])), *theta(500.0, **SPLIT), *ACT, *EPS, *KV, *NOTHING]
         ),
     },
 )  # fmt: skip

@@ -1,8 +1,9 @@
 """The language model of Qwen 3 VL with experts."""
 
-from families.qwen3_vl import SECTIONS, VISION
-from family_blocks import Family, Repository, shape
+from families.qwen3_vl import SECTIONS, SPLIT, VISION
+from family_blocks import Family, Repository, edited, shape
 from family_tokenizers import qwen2
+from settings_rows import ACT, EPS, KV, NOTHING, Cases, each, rope, theta
 
 import transformers
 
@@ -10,6 +11,12 @@ import transformers
 def with_vision(text):
     whole = transformers.Qwen3VLMoeConfig(text_config=text, vision_config=VISION, tie_word_embeddings=False)
     return transformers.Qwen3VLMoeForConditionalGeneration(whole)
+
+
+def published(tensors, generator):
+    """Experts as repositories have them, which transformers transposes when it reads them."""
+    for name in [name for name in tensors if ".mlp.experts." in name]:
+        tensors[name] = tensors[name].transpose(1, 2).contiguous()
 
 
 MIXED = dict(head_dim=8, num_local_experts=3, num_experts_per_tok=2, moe_intermediate_size=8, rope_parameters=SECTIONS)
@@ -30,6 +37,14 @@ FAMILY = Family(
                 rope_theta=5000000,
             ),
             vision_config=dict(depth=27, deepstack_visual_indexes=[8, 16, 24], hidden_size=1152, model_type="qwen3_vl_moe"),
+        ),
+    },
+    settings={
+        "qwen3_vl_moe": Cases(
+            "qwen3_vl_moe",
+            dict(head_dim=16, num_local_experts=6, num_experts_per_tok=2, moe_intermediate_size=24, **rope(**SPLIT)),
+            [*theta(500.0, **SPLIT), *each("num_experts_per_tok", 1), *ACT, *EPS, *KV, *NOTHING],
+            steps=[edited(published)],
         ),
     },
 )  # fmt: skip
