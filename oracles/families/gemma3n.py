@@ -1,6 +1,6 @@
 """Gemma 3n, alone and with encoders."""
 
-from family_blocks import Family, Repository
+from family_blocks import Family, Repository, edited
 from family_tokenizers import google
 from settings_rows import WINDOW, Cases, kinds
 
@@ -23,6 +23,13 @@ def alone(fewer):
     return model
 
 
+def published(tensors, generator):
+    """Keys and values of every layer, as repositories have them: the class leaves out those that are shared."""
+    for name in [name for name in tensors if ".layers.19.self_attn." in name]:
+        for layer in range(20, 30):
+            tensors.setdefault(name.replace(".19.", f".{layer}."), tensors[name].clone())
+
+
 FAMILY = Family(
     alone(8),
     to_gguf={
@@ -41,6 +48,7 @@ FAMILY = Family(
                 laurel_rank=64, num_kv_shared_layers=10, activation_sparsity_pattern=[0.95] * 10 + [0.0] * 20,
             ),
             [],
+            steps=[edited(published)],
         ),
     },
 )  # fmt: skip
