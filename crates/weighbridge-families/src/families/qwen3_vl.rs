@@ -29,8 +29,8 @@ pub(super) const RULES: &[Rule] = &[SILU, NO_ATTENTION_BIAS, SECTIONS, REACHED];
 /// Three sections take turns. Frequencies behind the end of one are not rotated by llama.cpp, and with the first
 /// section's positions by the model. The last ones rotate so little that this does not matter.
 pub(super) const REACHED: Rule = differs(
-    &["rope_scaling.mrope_section"],
-    |case, sections| is_reached(case.settings, sections),
+    &["rope_scaling.mrope_interleaved", "rope_scaling.mrope_section"],
+    |case, _| is_reached(case.settings, &case.value("rope_scaling.mrope_section")),
     "does not rotate the frequencies that no section reaches",
 );
 
