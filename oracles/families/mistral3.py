@@ -64,7 +64,6 @@ FAMILY = Family(
         ),
         "ministral-bare": config("Ministral3ForCausalLM", "ministral3"),
     },
-    back="ministral3",
     settings={
         "mistral3": Cases(
             "mistral3",
@@ -75,4 +74,5 @@ FAMILY = Family(
             ],
         ),
     },
+    back="ministral3",
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from family_blocks import Family, Repository, shape
 from family_tokenizers import qwen2
-from settings_rows import ACT, EPS, KV, NOTHING, Cases, rope, row, theta
+from settings_rows import ACT, EPS, KV, NOTHING, Cases, rope, theta
 
 import transformers
 
@@ -47,7 +47,7 @@ FAMILY = Family(
     },
     settings={
         "qwen3_vl": Cases(
-            "qwen3_vl", dict(head_dim=16, **rope(**SPLIT)), [row("mrope_section", "4, 2, 2", **rope(mrope_interleaved=True, mrope_section=[4, 2, 2])), *theta(500.0, **SPLIT), *ACT, *EPS, *KV, *NOTHING]
+            "qwen3_vl", dict(head_dim=16, **rope(**SPLIT)), [*theta(500.0, **SPLIT), *ACT, *EPS, *KV, *NOTHING]
         ),
     },
 )  # fmt: skip
