@@ -63,7 +63,8 @@ def vocabulary_of(entry, folder):
 
 def load(folder):
     config = transformers.AutoConfig.from_pretrained(folder)
-    kind = getattr(transformers, config.architectures[0])
+    # Published code may name its class otherwise.
+    kind = getattr(transformers, config.architectures[0], transformers.AutoModelForCausalLM)
     return kind.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
 
 

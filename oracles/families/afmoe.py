@@ -32,7 +32,7 @@ FAMILY = Family(
         ),
         "afmoe-bare": dict(architectures=["AfmoeForCausalLM"], model_type="afmoe"),
     },
-    warned={"afmoe-bare": ["mup_enabled"]},
+    warned={"afmoe-other": ["layer_types"], "afmoe-bare": ["mup_enabled"]},
     beyond={"afmoe-other": ["afmoe.attention.sliding_window_pattern"], "afmoe-bare": ["afmoe.expert_weights_norm"]},
     settings={
         "afmoe": Cases(

@@ -2,6 +2,7 @@
 
 from family_blocks import Family, Repository, config, edited, say, settled
 from family_tokenizers import llama3
+from settings_rows import Cases
 
 SIZES = dict(mamba_n_heads=4, mamba_d_state=4, mamba_d_head=8, num_hidden_layers=3, attn_layer_indices=[1])
 
@@ -12,6 +13,11 @@ FAMILY = Family(
         "bamba-tied": Repository(
             dict(SIZES, num_hidden_layers=2, attn_layer_indices=[0], tie_word_embeddings=True, mamba_n_groups=2, num_key_value_heads=4), llama3,
             "llama-bpe", steps=[edited(settled)], dtype="float32", types=["f32"], spare=4,
+        ),
+    },
+    settings={
+        "bamba": Cases(
+            "bamba", dict(SIZES, mamba_n_heads=8, mamba_d_head=16, num_hidden_layers=4, vocab_size=296), [], steps=[edited(settled)]
         ),
     },
     configs={

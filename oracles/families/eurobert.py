@@ -2,6 +2,7 @@
 
 from family_blocks import Family, Repository, change
 from family_tokenizers import by_flag, llama3, pooled
+from settings_rows import KV, Cases, theta
 
 
 def jina(folder):
@@ -17,6 +18,9 @@ FAMILY = Family(
             dict(num_key_value_heads=4, classifier_pooling="cls", mask_token_id=290, rope_parameters=dict(rope_type="default", rope_theta=250000.0)), llama3, "llama-bpe", dtype="float32", types=["auto"]
         ),
         "eurobert-jina": Repository(dict(num_key_value_heads=1, classifier_pooling="mean", mask_token_id=290), pooled(llama3, pooling_mode="lasttoken"), "llama-bpe", steps=[jina]),
+    },
+    settings={
+        "eurobert": Cases("eurobert", dict(classifier_pooling="mean", mask_token_id=290), [*theta(500.0), *KV], embed=True),
     },
     configs={
         "eurobert-210m": dict(

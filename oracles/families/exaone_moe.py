@@ -1,7 +1,7 @@
 """K-EXAONE."""
 
 from families.exaone4 import KINDS, exaone, predicting
-from family_blocks import DENSE_FIRST, LLAMA3, Family, Repository, config, edited, say
+from family_blocks import LLAMA3, Family, Repository, config, edited, say
 from settings_rows import ACT, EPS, NOTHING, WINDOW, Cases, each, kinds, row
 
 SIZES = dict(
@@ -34,7 +34,7 @@ FAMILY = Family(
         "exaone_moe": Cases(
             "exaone_moe",
             dict(
-                DENSE_FIRST, num_experts=6, num_hidden_layers=4, num_shared_experts=1, moe_intermediate_size=32, sliding_window=WINDOW,
+                first_k_dense_replace=1, num_experts=6, num_experts_per_tok=2, num_hidden_layers=4, num_shared_experts=1, moe_intermediate_size=32, sliding_window=WINDOW,
                 layer_types=kinds("sssf"),
             ),
             [

@@ -5,6 +5,7 @@ from family_blocks import Family, Repository, config, edited, say, settled
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import byte_level, split
 from gguf_vocabularies import LLAMA3
+from settings_rows import KV, TIED, Cases
 
 cl100k = plain_bpe([split(LLAMA3), byte_level()], "GPT2Tokenizer", "<|end_of_text|>", "<|end_of_text|>", "<|pad|>")
 # Rows for as many tokens as the converter makes.
@@ -15,7 +16,7 @@ SAID = dict(m="mamba", a="attention")
 
 def mixed(letters, **more):
     kinds = dict(layer_types=[KINDS[letter] for letter in letters], num_hidden_layers=len(letters))
-    return dict(SCALES, mamba_n_heads=4, mamba_d_state=4, mamba_d_head=8, **kinds, **more)
+    return {**SCALES, **dict(mamba_n_heads=4, mamba_d_state=4, mamba_d_head=8), **kinds, **more}
 
 
 def steps(letters):
@@ -44,6 +45,13 @@ FAMILY = Family(
         ),
         "granitehybrid-experts": Repository(
             mixed("a", **MOST, position_embedding_type="rope", attention_bias=True), cl100k, "dbrx", steps=steps("a")
+        ),
+    },
+    settings={
+        "granitehybrid": Cases(
+            "granitehybrid",
+            mixed("mamm", **dict(MOST, num_local_experts=6, shared_intermediate_size=32), mamba_n_heads=8, mamba_d_head=16, vocab_size=296),
+            [*TIED, *KV], steps=steps("mamm"),
         ),
     },
     configs={

@@ -2,6 +2,7 @@
 
 from families.granite import granite
 from family_blocks import Family, Repository, config
+from settings_rows import KV, TIED, Cases, theta
 
 SCALES = dict(embedding_multiplier=12.0, logits_scaling=6.0, residual_multiplier=0.22, attention_multiplier=0.015625)
 SIZES = dict(SCALES, num_local_experts=3, num_experts_per_tok=2)
@@ -18,6 +19,9 @@ FAMILY = Family(
             dict(SIZES, shared_intermediate_size=12, tie_word_embeddings=True, num_key_value_heads=4), granite, "refact",
             dtype="float32", types=["f32"], model="GraniteMoeShared",
         ),
+    },
+    settings={
+        "granitemoe": Cases("granitemoe", dict(SIZES, num_local_experts=6, intermediate_size=32), [*theta(500.0), *TIED, *KV], steps=[]),
     },
     configs={
         "granite-3.1-3b-a800m": config(

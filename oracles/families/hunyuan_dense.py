@@ -50,8 +50,8 @@ FAMILY = Family(
         "hunyuan-dense-bare": dict(architectures=["HunYuanDenseV1ForCausalLM"], model_type="hunyuan_v1_dense"),
     },
     settings={
-        "hunyuan_v1_dense": Cases(
-            "hunyuan_v1_dense",
+        "hunyuan_dense": Cases(
+            "hunyuan_dense",
             dict(head_dim=16, num_key_value_heads=2),
             [*each("attention_bias", True), *theta(500.0), *TIED, *ACT, *EPS, *KV, *NOTHING],
             steps=[],

@@ -90,11 +90,11 @@ FAMILY = Family(
         ),
     },
     settings={
-        "hunyuan_v1_moe": Cases(
-            "hunyuan_v1_moe",
-            dict(num_experts=6, moe_topk=2, head_dim=16, intermediate_size=32, num_key_value_heads=2),
+        "hunyuan_moe": Cases(
+            "hunyuan_moe",
+            dict(num_experts=6, moe_topk=2, head_dim=16, intermediate_size=32, num_key_value_heads=2, vocab_size=ROWS),
             [*each("attention_bias", True), *TIED, *ACT, *EPS, *KV, *NOTHING],
-            steps=[],
+            steps=[say(moe_topk=[2] * 4, moe_intermediate_size=[32] * 4, num_shared_expert=[1] * 4)],
         ),
     },
 )  # fmt: skip

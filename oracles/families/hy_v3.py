@@ -3,7 +3,7 @@
 from family_blocks import Family, Repository, config, edited, last_layer, numbers, say
 from family_tokenizers import deepseek
 from gguf_vocabularies import DEEPSEEK_V3, split
-from settings_rows import ACT, EPS, KV, NOTHING, TIED, Cases, each, theta
+from settings_rows import ACT, EPS, KV, NOTHING, TIED, Cases, each, row, theta
 
 hy = deepseek([split(pattern) for pattern in DEEPSEEK_V3])
 SIZES = dict(num_experts=3, num_experts_per_tok=2, num_shared_experts=1, moe_intermediate_size=8, num_hidden_layers=2, head_dim=4)
@@ -50,7 +50,8 @@ FAMILY = Family(
                 mlp_layer_types=["dense", "sparse", "sparse", "sparse"],
             ),
             [
-                *each("router_scaling_factor", 1.0), *each("num_shared_experts", 2), *each("attention_bias", True), *theta(500.0),
+                row("mlp_layer_types", "sparse, dense", mlp_layer_types=["sparse", "dense"] * 2), row("mlp_layer_types", "all dense", mlp_layer_types=["dense"] * 4),
+                row("mlp_layer_types", "all sparse", mlp_layer_types=["sparse"] * 4), *each("route_norm", False), *each("router_scaling_factor", 1.0), *each("num_shared_experts", 2), *each("attention_bias", True), *theta(500.0),
                 *[*TIED, *each("head_dim", 24), *ACT, *EPS, *KV, *NOTHING],
             ],
             steps=[],

@@ -1,7 +1,8 @@
 """Jamba."""
 
-from family_blocks import Family, Repository, config, edited, settled
+from family_blocks import ABSENT, Family, Repository, config, edited, settled
 from family_tokenizers import meta, meta_json
+from settings_rows import KV, TIED, Cases
 
 SIZES = dict(
     attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2, expert_layer_offset=0, num_hidden_layers=3, num_experts=3, mamba_d_state=4,
@@ -16,6 +17,9 @@ FAMILY = Family(
             dict(SIZES, num_hidden_layers=2, expert_layer_offset=1, mamba_dt_rank="auto", num_key_value_heads=1, tie_word_embeddings=True), meta_json,
             None, dtype="float32", types=["f32"], steps=[edited(settled)], spare=0,
         ),
+    },
+    settings={
+        "jamba": Cases("jamba", dict(SIZES, num_hidden_layers=4, vocab_size=291, rope_parameters=ABSENT), [*TIED, *KV], steps=[edited(settled)]),
     },
     configs={
         "jamba-v0.1": config(

@@ -3,6 +3,7 @@
 from family_blocks import Family, Repository, config, say
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import LLAMA3, byte_level, split
+from settings_rows import KV, Cases, each, theta
 
 lfm2 = plain_bpe([split(LLAMA3), byte_level()], "PreTrainedTokenizerFast", "<|startoftext|>", "<|im_end|>", "<|pad|>", bos="<|startoftext|>", ignore_merges=True)
 CONV, FULL = "conv", "full_attention"
@@ -22,6 +23,11 @@ FAMILY = Family(
         "lfm2-wide": Repository(
             dict(layer_types=[FULL, CONV], num_hidden_layers=2, block_auto_adjust_ff_dim=False, conv_L_cache=4, tie_word_embeddings=False), lfm2,
             "lfm2", dtype="float16", types=["f16"], steps=[say(block_ff_dim=24)],
+        ),
+    },
+    settings={
+        "lfm2": Cases(
+            "lfm2", dict(layer_types=[CONV, CONV, FULL, CONV], block_multiple_of=8), [*theta(500.0), *each("conv_L_cache", 4), *KV], steps=[]
         ),
     },
     configs={

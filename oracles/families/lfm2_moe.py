@@ -2,6 +2,7 @@
 
 from families.lfm2 import CONV, FULL, lfm2
 from family_blocks import Family, Repository, config
+from settings_rows import KV, Cases, theta
 
 SIZES = dict(num_dense_layers=1, num_experts=3, num_experts_per_tok=2, moe_intermediate_size=8, num_hidden_layers=3)
 
@@ -12,6 +13,12 @@ FAMILY = Family(
         "lfm2_moe-wide": Repository(
             dict(SIZES, layer_types=[FULL, CONV, FULL], num_dense_layers=2, num_key_value_heads=1), lfm2, "lfm2",
             dtype="float32", types=["f32"],
+        ),
+    },
+    settings={
+        "lfm2_moe": Cases(
+            "lfm2_moe", dict(SIZES, num_experts=6, moe_intermediate_size=32, num_hidden_layers=4, layer_types=[CONV, FULL, CONV, FULL]),
+            [*theta(500.0), *KV], steps=[],
         ),
     },
     configs={

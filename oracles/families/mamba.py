@@ -4,6 +4,7 @@ import family_layouts as layouts
 from family_blocks import ABSENT, Family, Repository, edited, settled
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import byte_level
+from settings_rows import UNTIED, Cases
 
 # The converter makes tokens until there is a multiple of eight; so many rows are there.
 ROWS = 6
@@ -38,6 +39,11 @@ FAMILY = Family(
             dict(SIZES, hidden_size=32, time_step_rank=3, tie_word_embeddings=False), neox, "olmo", model="FalconMamba", spare=ROWS, steps=STEPS
         ),
         "mamba-original": Repository({}, neox, "olmo", laid_out=layouts.laid_out(ORIGINAL, shapes, single=["A_log", "D", "dt_proj.bias"]), spare=ROWS),
+    },
+    settings={
+        "mamba": Cases(
+            "mamba", dict(SIZES, num_hidden_layers=4, rope_parameters=ABSENT, vocab_size=296), [*UNTIED], steps=STEPS
+        ),
     },
     configs={
         "mamba-130m-hf": dict(

@@ -3,6 +3,7 @@
 from families.mamba import ROWS, neox
 from family_blocks import ABSENT, Family, Repository, edited, settled
 from family_tokenizers import meta
+from settings_rows import TIED, Cases, each
 
 SIZES = dict(
     intermediate_size=ABSENT, num_attention_heads=ABSENT, num_key_value_heads=ABSENT, max_position_embeddings=ABSENT,
@@ -16,6 +17,12 @@ FAMILY = Family(
     to_gguf={
         "mamba2": Repository(SIZES, neox, "olmo", types=["f32", "bf16"], spare=ROWS + 8, steps=STEPS),
         "mamba2-tied": Repository(dict(SIZES, n_groups=1, expand=1, num_heads=2, tie_word_embeddings=True), meta, None, dtype="float16", types=["f16"], spare=15, steps=STEPS),
+    },
+    settings={
+        "mamba2": Cases(
+            "mamba2", dict(SIZES, num_heads=8, head_dim=16, num_hidden_layers=4, n_groups=1, rope_parameters=ABSENT, vocab_size=304),
+            [*each("n_groups", 2), *TIED], steps=STEPS
+        ),
     },
     configs={
         "mamba-codestral-7b": dict(

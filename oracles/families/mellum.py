@@ -2,7 +2,7 @@
 
 from family_blocks import Family, Repository, config
 from family_tokenizers import qwen2
-from settings_rows import ACT, EPS, KV, NOTHING, WINDOW, Cases, each, kinds, row
+from settings_rows import ACT, EPS, KV, NOTHING, WINDOW, Cases, by_layer, each, kinds, row
 
 SIZES = dict(num_experts=3, num_experts_per_tok=2, moe_intermediate_size=8, head_dim=4)
 PLAIN = dict(rope_type="default", rope_theta=10000.0)
@@ -32,10 +32,10 @@ FAMILY = Family(
     settings={
         "mellum": Cases(
             "mellum",
-            dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=32, head_dim=16, sliding_window=WINDOW, layer_types=kinds("sssf")),
+            dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=32, head_dim=16, sliding_window=WINDOW, layer_types=kinds("sssf"), **by_layer(PLAIN, PLAIN)),
             [
-                row("layer_types", "fsfs", layer_types=kinds("fsfs")), row("sliding_window", "None", sliding_window=None),
-                row("rope_parameters", "yarn", rope_parameters=dict(full_attention=dict(YARN, original_max_position_embeddings=32), sliding_attention=PLAIN)),
+                row("layer_types", "fsfs", layer_types=kinds("fsfs")), row("rope_theta", "500, all layers", **by_layer(dict(PLAIN, rope_theta=500.0), dict(PLAIN, rope_theta=500.0))),
+                row("rope yarn", "full layers", **by_layer(PLAIN, dict(YARN, rope_theta=10000.0, original_max_position_embeddings=32))),
                 *[*each("norm_topk_prob", False), *ACT, *EPS, *KV, *NOTHING],
             ],
             steps=[],

@@ -2,6 +2,7 @@
 
 from family_blocks import ABSENT, Family, Repository, change, say
 from family_tokenizers import by_flag, modern, pooled
+from settings_rows import Cases, each
 
 SMALL = dict(num_hidden_layers=2, num_key_value_heads=ABSENT, local_attention=16, hidden_activation="gelu")
 # Published configs have the epsilon under two names, and the rotary bases beside each other.
@@ -34,6 +35,11 @@ FAMILY = Family(
         "modern_bert-named": Repository(
             dict(SMALL, num_labels=3, num_hidden_layers=4), modern(), "modern-bert", model="ModernBertForSequenceClassification",
             steps=[say(layer_norm_eps=1e-5)],
+        ),
+    },
+    settings={
+        "modern_bert": Cases(
+            "modern_bert", dict(SMALL, num_hidden_layers=4, rope_parameters=ABSENT), [*each("local_attention", 128)], embed=True,
         ),
     },
     configs={

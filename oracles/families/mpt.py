@@ -3,6 +3,7 @@
 from family_blocks import ABSENT, Family, Repository, change
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import byte_level
+from settings_rows import Cases, row
 
 mpt = plain_bpe([byte_level(use_regex=True)], "GPTNeoXTokenizer", "<|endoftext|>", "<|endoftext|>", "<|padding|>", normalizer=dict(type="NFC"))
 SIZES = dict(intermediate_size=ABSENT, num_key_value_heads=ABSENT, max_position_embeddings=ABSENT, head_dim=ABSENT, max_seq_len=64)
@@ -32,6 +33,12 @@ FAMILY = Family(
         "mpt": Repository(dict(SIZES, num_hidden_layers=2), mpt, "olmo", types=["f32", "bf16"], steps=[as_published]),
         "mpt-clipped": Repository(
             dict(SIZES, attn_config=dict(clip_qkv=6.0, alibi_bias_max=16)), mpt, "olmo", dtype="float16", types=["f16"], steps=[as_published]
+        ),
+    },
+    settings={
+        "mpt": Cases(
+            "mpt", dict(SIZES, rope_parameters=ABSENT),
+            [row("attn_config", "clip_qkv 0.5", attn_config=dict(clip_qkv=0.5)), row("attn_config", "alibi_bias_max 16", attn_config=dict(alibi_bias_max=16))],
         ),
     },
     configs={

@@ -1,6 +1,5 @@
 """OLMoE."""
 
-import settings_rows as rows
 from family_blocks import Family, Repository, config
 from family_tokenizers import plain_bpe
 from gguf_vocabularies import byte_level
@@ -31,7 +30,7 @@ FAMILY = Family(
     settings={
         "olmoe": Cases(
             "olmoe",
-            dict(rows.MOE, num_key_value_heads=4),
+            dict(num_experts=6, num_experts_per_tok=2, num_key_value_heads=4),
             [*each("norm_topk_prob", True), *each("clip_qkv", 0.01), *ACT, *EPS, *NOTHING],
             steps=[],
         ),

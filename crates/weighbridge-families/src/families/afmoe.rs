@@ -52,8 +52,8 @@ const RULES: &[Rule] = &[
     differs(&["mup_enabled"], stated_on, "multiplies embeddings by the root of the hidden size"),
     differs(
         &["layer_types"],
-        |case, _| off(case, &case.value("sliding_window")) || any_window(case.settings),
-        "has windows in some layers",
+        |case, _| windows(case.settings).is_none_or(|windows| is_usual(&windows)),
+        "applies rotary positions to every layer but each fourth, whichever have windows",
     ),
     differs(
         &["score_func"],
@@ -99,8 +99,8 @@ fn windows(settings: &Settings) -> Option<Vec<bool>> {
     (period > 0).then(|| (1..=layers).map(|layer| layer % period != 0).collect())
 }
 
-fn any_window(settings: &Settings) -> bool {
-    windows(settings).is_none_or(|windows| windows.contains(&true))
+fn is_usual(windows: &[bool]) -> bool {
+    (1_u64..).zip(windows).all(|(layer, has)| (layer % 4 != 0) == *has)
 }
 
 /// The layers with a window, where they are not all but every fourth. The converter does not write
@@ -108,8 +108,7 @@ fn any_window(settings: &Settings) -> bool {
 fn unusual(settings: &Settings) -> Option<Json> {
     settings.find(&["sliding_window"])?;
     let windows = windows(settings)?;
-    let is_usual = (1_u64..).zip(&windows).all(|(layer, has)| (layer % 4 != 0) == *has);
-    (!is_usual && windows.contains(&true)).then(|| windows.into())
+    (!is_usual(&windows) && windows.contains(&true)).then(|| windows.into())
 }
 
 /// The function that chooses experts, where a file states it.
