@@ -29,6 +29,7 @@ FAMILY = Family(
         ),
         "mellum-bare": dict(architectures=["MellumForCausalLM"], model_type="mellum"),
     },
+    warned={"mellum-bare": ["sliding_attention.rope_theta"]},
     settings={
         "mellum": Cases(
             "mellum",

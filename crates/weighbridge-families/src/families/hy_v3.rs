@@ -62,6 +62,11 @@ const RULES: &[Rule] = &[
         |case, _| case.has(".attn_q_norm.weight") || !case.has(".attn_q.weight"),
         "queries and keys of this family are normed",
     ),
+    differs(
+        &["route_norm"],
+        on,
+        "leaves the weights of experts as they are, and the class of transformers normalizes them",
+    ),
     differs(&["moe_router_use_sigmoid"], on, "chooses experts by a sigmoid"),
     // What weights tell, and the precision of parts.
     free(&["mlp_layer_types", "first_k_dense_replace", "expert_hidden_dim"]),

@@ -29,6 +29,11 @@ const RULES: &[Rule] = &[
         |case, _| case.has(".ssm_conv1d.bias") || !case.has(".ssm_conv1d.weight"),
         "its convolutions have a bias",
     ),
+    differs(
+        &["n_groups"],
+        |_, groups| groups.is_null() || is_number(groups, 1.0),
+        "normalizes each group of heads alone, and the class of transformers all of them together",
+    ),
     free(&["norm_before_gate", "rms_norm", "time_step_rank"]),
 ];
 

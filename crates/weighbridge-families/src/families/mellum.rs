@@ -33,6 +33,11 @@ const RULES: &[Rule] = &[
     NO_ATTENTION_BIAS,
     NEEDS_HEAD,
     UNSCALED_WINDOWS,
+    differs(
+        &["sliding_attention.rope_theta"],
+        super::olmo3::has_one_base,
+        "uses one base for all layers",
+    ),
     differs(&["norm_topk_prob"], stated_on, "normalizes the weights of experts"),
     fails(
         &["mlp_layer_types"],

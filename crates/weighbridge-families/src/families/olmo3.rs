@@ -40,7 +40,7 @@ const RULES: &[Rule] = &[
     differs(&["sliding_attention.rope_theta"], has_one_base, "uses one base for all layers"),
 ];
 
-fn has_one_base(case: &Case<'_>, base: &Json) -> bool {
+pub(super) fn has_one_base(case: &Case<'_>, base: &Json) -> bool {
     base.is_null() || base.as_f64() == case.value("rope_theta").as_f64()
 }
 
