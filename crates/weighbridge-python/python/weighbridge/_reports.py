@@ -1159,6 +1159,19 @@ class FamiliesFamilie(TypedDict):
     difference: float | None
 
 
+class FamiliesProjector(TypedDict):
+    """Part of a report."""
+
+    #: Name.
+    name: str
+    #: Class names in configs.
+    classes: list[str]
+    #: What it encodes.
+    encodes: list[Literal["images", "audio"]]
+    #: Number of test models whose projector file equals that of llama.cpp's converter.
+    compared: int
+
+
 # Part of a report.
 FamiliesMissing = TypedDict(
     "FamiliesMissing",
@@ -1180,6 +1193,9 @@ class FamiliesReport(TypedDict):
     schema: int
     #: Families, by name.
     families: list[FamiliesFamilie]
+    #: Projector classes, by name: encoders of images or audio that become a file beside the
+    #: language model.
+    projectors: list[FamiliesProjector]
     #: Class names that llama.cpp's converter knows and this version rejects.
     missing: list[FamiliesMissing]
 
@@ -1214,6 +1230,7 @@ __all__ = [
     "DiffTensorReencoded",
     "FamiliesFamilie",
     "FamiliesMissing",
+    "FamiliesProjector",
     "FamiliesReport",
     "HashReport",
     "HashSkipped",
