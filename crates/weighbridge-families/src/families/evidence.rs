@@ -65,7 +65,6 @@ mod tests {
 
     /// With `BLESS` set, the table is written instead.
     #[test]
-    #[ignore = "while families are being added"]
     fn evidence_is_that_of_tests_and_runs() {
         let (compared, runs) = (compared(), runs());
         let line = |(at, (file, name)): (usize, &(&str, &str))| {

@@ -53,7 +53,6 @@ mod tests {
 
     /// With `BLESS` set, the table is written instead.
     #[test]
-    #[ignore = "while families are being added"]
     fn evidence_is_that_of_tests() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut found: BTreeMap<&str, u64> = PROJECTORS.iter().map(|one| (one.shown, 0)).collect();

@@ -59,7 +59,6 @@ mod tests {
 
     /// With `BLESS` set, the page is written instead.
     #[test]
-    #[ignore = "while families are being added"]
     fn the_page_is_that_of_the_table() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/families.md");
         let page = page(&families(&[]).unwrap());
