@@ -63,12 +63,10 @@ pub(super) fn show_plan(report: &mut PlanReport, target: &Target, plan: &Plan) {
 }
 
 fn shown(value: &Value) -> Json {
-    match value {
-        value => match value.list_len() {
-            Some(length) if length > MOST_ELEMENTS => {
-                json!({ "array": value.element_type(), "length": length })
-            }
-            _ => value.to_json(),
-        },
+    match value.list_len() {
+        Some(length) if length > MOST_ELEMENTS => {
+            json!({ "array": value.element_type(), "length": length })
+        }
+        _ => value.to_json(),
     }
 }
