@@ -74,7 +74,7 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::AllowLossyConfig => "`--allow-lossy-config` writes the file nevertheless",
         Remedy::StatePreTokenizer => "name the pre-tokenizer with `--pre NAME`",
         Remedy::TextOnly => "without `--mmproj`, only the language model is converted",
-        Remedy::ProjectorAlone => "`--mmproj only` names the projector alone",
+        Remedy::ProjectorAlone => "`--mmproj=only` names the projector alone",
         Remedy::AllowHttp => "`--allow-http` allows it",
         Remedy::StateCertificates => "`--ca-file FILE` trusts more certificates for one run",
         Remedy::AllowSilence => "raise the read timeout with `--timeout SECONDS`",

@@ -162,6 +162,7 @@ pub(crate) struct OutputArgs {
         value_name = "WHICH",
         num_args = 0..=1,
         default_missing_value = "beside",
+        require_equals = true,
         help_heading = "Output"
     )]
     mmproj: Option<MmprojArg>,
