@@ -1,7 +1,6 @@
 //! Gemma 4: an encoder of images whose layers have norms on both ends, and a conformer for sound. Linear layers
 //! may state in which range their inputs and outputs are.
 
-use serde_json::Value as Json;
 
 use super::projector::*;
 
