@@ -18,13 +18,17 @@ sys.path[:0] = [LLAMA_CPP, os.path.join(LLAMA_CPP, "gguf-py")]
 
 # By class name, or by GGUF architecture.
 REASONS = {
-    "BailingMoeV3ForCausalLM": "not built yet: linear attention by layer groups, and no class in transformers",
     "BitNetForCausalLM": "not built yet: ternary weights with a scale each",
     "BitnetForCausalLM": "not built yet: ternary weights with a scale each",
     "FalconH1ForCausalLM": "not built yet: multipliers of its config that the converter folds into weights",
     "Lfm25AudioTokenizer": "a decoder of sound tokens, not a language model",
     "NemotronHPuzzleForCausalLM": "not built yet: blocks of different widths, and no class in transformers",
-    "Qwen4ExpForCausalLM": "not built yet: newer than the transformers release of the tests",
+    "UltravoxModel": "it has no language model of its own; `--mmproj=only` converts its projector",
+    "CogVLMForCausalLM": "the converter leaves out the vision experts of its language model; `--mmproj=only` converts its projector",
+    "MuseGlimmerForConditionalGeneration": "not built yet: constants in the norms of each layer",
+    "bailingmoe3": "not built yet: linear attention by layer groups, and no class in transformers",
+    "deepseek4": "not built yet: compressed attention and hyper connections",
+    "qwen4exp": "not built yet: newer than the transformers release of the tests",
     "dflash": "a draft model: it has the embedding and the head of the model that it drafts for",
     "granite_swa": "not built yet",
     "graniteswitch": "not built yet: adapters of several tasks in one file, and no class in transformers",
@@ -49,39 +53,40 @@ REASONS = {
 
 
 def registered():
-    """Class names and their architectures: of text models, and of projectors that no text model has. `clip` is that of
-    projectors."""
+    """Class names by their kind, with their architectures: of language models, and of projectors (`clip`)."""
     import gguf
     from conversion import load_all_models
     from conversion.base import ModelBase, ModelType
 
     load_all_models()
-    found = {}
-    for kind in (ModelType.TEXT, ModelType.MMPROJ):
-        for name, known in ModelBase._model_classes[kind].items():
-            found.setdefault(name, gguf.MODEL_ARCH_NAMES[known.model_arch])
-    return found
+    kinds = dict(families=ModelType.TEXT, projectors=ModelType.MMPROJ)
+    classes = {key: ModelBase._model_classes[kind] for key, kind in kinds.items()}
+    return {key: {name: gguf.MODEL_ARCH_NAMES[one.model_arch] for name, one in own.items()} for key, own in classes.items()}
 
 
 def known():
     report = json.loads(subprocess.run([WEIGH, "families", "--json"], check=True, capture_output=True).stdout)
-    return {name for kind in ("families", "projectors") for one in report[kind] for name in one["classes"]}
+    return {kind: {name for one in report[kind] for name in one["classes"]} for kind in ("families", "projectors")}
 
 
 def main():
-    rows, bare = [], []
+    rows, bare = {}, []
     have = known()
-    for name, architecture in sorted(registered().items()):
-        if name in have:
-            continue
-        # Names with a module in front are spelled so by one repository.
-        reason = REASONS.get(name.split(".")[-1]) or REASONS.get(architecture)
-        (rows if reason else bare).append(f"{name}\t{architecture}\t{reason}")
-    print(f"{len(rows)} classes are missing, {len(have)} are known")
+    for kind, classes in registered().items():
+        for name, architecture in sorted(classes.items()):
+            if name in have[kind] or name in rows:
+                continue
+            # Names with a module in front are spelled so by one repository.
+            reason = REASONS.get(name.split(".")[-1]) or REASONS.get(architecture)
+            if reason:
+                rows[name] = f"{name}\t{architecture}\t{reason}\n"
+            else:
+                bare.append(f"{kind}: {name} ({architecture})")
+    print(f"{len(rows)} classes are missing; known: { {kind: len(names) for kind, names in have.items()} }")
     if bare:
         sys.exit("without a reason:\n" + "\n".join(bare))
     with open(OUT, "w", encoding="utf-8") as file:
-        file.write("".join(f"{row}\n" for row in rows))
+        file.writelines(rows[name] for name in sorted(rows))
 
 
 if __name__ == "__main__":
