@@ -107,6 +107,12 @@ pub fn generation(told: &Told<'_>) -> Json {
 }
 
 fn not_known(architecture: &str) -> Error {
+    if FAMILIES.iter().any(|family| family.architecture == architecture) {
+        let shown = escaped(architecture);
+        let message = format!("files of architecture `{shown}` do not become repositories yet");
+        let error = Error::unsupported(message);
+        return error.remedy(Remedy::ListFamilies).remedy(Remedy::KeepNames);
+    }
     let message = format!("no known config for architecture `{}`", escaped(architecture));
     advised(Error::unsupported(message), architecture)
 }
