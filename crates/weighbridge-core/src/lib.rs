@@ -21,7 +21,6 @@ pub mod near;
 pub mod noise;
 pub mod number;
 pub mod output;
-pub mod packed;
 pub mod shape;
 pub mod simd;
 pub mod source;

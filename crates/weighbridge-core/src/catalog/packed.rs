@@ -3,7 +3,7 @@
 //! A vocabulary has hundreds of thousands of tokens, merges and types. As values of their own they take
 //! ten times their size.
 
-use crate::catalog::Value;
+use super::value::Value;
 
 /// A list whose elements have one type.
 #[derive(Clone, Debug, PartialEq)]
