@@ -11,12 +11,12 @@ pub(super) fn table(out: &mut dyn Write, report: &FamiliesReport) -> io::Result<
     let families = &report.families;
     let width = |text: fn(&FamilyReport) -> &str| families.iter().map(|f| text(f).len()).max();
     let name = width(|family| &family.name).unwrap_or(0).max(6);
-    let gguf = width(|family| family.architecture).unwrap_or(0).max(4);
-    writeln!(out, "{TITLE}{:name$}  {:gguf$}  to HF  checked{TITLE:#}", "family", "GGUF")?;
+    let wide = width(|family| family.architecture).unwrap_or(0).max(4);
+    writeln!(out, "{TITLE}{:name$}  {:wide$}  to HF  checked{TITLE:#}", "family", "GGUF")?;
     for family in families {
         let (own, architecture) = (&family.name, family.architecture);
         let back = if family.to_hf { "yes" } else { "-" };
-        writeln!(out, "{own:name$}  {architecture:gguf$}  {back:5}  {}", checked(family))?;
+        writeln!(out, "{own:name$}  {architecture:wide$}  {back:5}  {}", checked(family))?;
     }
     let projectors = report.projectors.len();
     let count = (families.len(), architectures(report));
