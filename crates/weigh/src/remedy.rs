@@ -55,7 +55,7 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::KeepNames => "`--names keep` copies names, values and metadata unchanged",
         Remedy::ListFamilies => "`weigh families` lists the supported ones",
         Remedy::AnyFamily => {
-            "`weigh stats`, `diff`, `dequantize` and `quantize` outside GGUF work with any family"
+            "`weigh stats`, `diff`, `dequantize` and other types of `quantize` work with any family"
         }
         Remedy::StateBase => {
             "`--config DIR` names the base repository, whose config.json supplies the rest"

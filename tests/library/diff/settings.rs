@@ -65,6 +65,17 @@ const NOT_STORED: &[(&[&str], &[&str], &str)] = &[
         "the class of today has other names, and other tokens where nothing is said",
     ),
     (&["distilbert"], &["layer_norm_eps"], "the class has a number of its own"),
+    (
+        &["lfm2"],
+        &["block_auto_adjust_ff_dim", "block_multiple_of", "intermediate_size"],
+        "the inner size is stated as it is, after its adjustment",
+    ),
+    (
+        &["falcon"],
+        &["multi_query", "num_kv_heads", "model_type", "rope_theta"],
+        "the class ignores some, and has another name for the first models",
+    ),
+    (&["t5_encoder"], &["tokenizer.added_tokens"], "the file of pieces lists them"),
     (&["dots1"], &["sliding_window"], "no layer has a window"),
     (&["hunyuan_dense"], &["tokenizer.eos_token"], "the config names it, the tokenizer does not"),
     (

@@ -15,6 +15,9 @@ pub(super) const TOKENIZER: &str = "tokenizer.json";
 pub(super) const CONFIG: &str = "tokenizer_config.json";
 pub(super) const MODEL: &str = "tokenizer.model";
 
+/// Types of models whose classes tell two kinds of tokens apart where a config is silent.
+const TWO_KINDS: [&str; 3] = ["bert", "roberta", "xlm-roberta"];
+
 /// More tokens than any vocabulary has: a config that asks for more is not believed.
 pub(super) const MOST_TOKENS: u64 = 1 << 22;
 
@@ -82,7 +85,9 @@ impl<'a> Files<'a> {
 
     /// How many kinds of tokens an encoder tells apart; one where neither its config nor its class says.
     pub fn token_types(&self) -> u64 {
-        crate::families::settings(self.repository.config).count("type_vocab_size").unwrap_or(1)
+        let config = self.repository.config;
+        let has_two = config["model_type"].as_str().is_some_and(|name| TWO_KINDS.contains(&name));
+        config["type_vocab_size"].as_u64().unwrap_or(if has_two { 2 } else { 1 })
     }
 
     /// How many tokens there are, which fits since it was looked at on opening.
