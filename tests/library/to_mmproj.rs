@@ -140,7 +140,10 @@ fn what_is_not_understood_is_refused_by_name() {
     fs::write(&path, layers).unwrap();
     let error = refused(copy.path());
     assert!(error.contains("3 vision layers, but layer 2 has no weights"), "{error}");
-    let width = config.replace("\"hidden_size\": 16,\n    \"image_size\"", "\"hidden_size\": 32,\n    \"image_size\"");
+    let width = config.replace(
+        "\"hidden_size\": 16,\n    \"image_size\"",
+        "\"hidden_size\": 32,\n    \"image_size\"",
+    );
     assert_ne!(width, config);
     fs::write(&path, width).unwrap();
     let error = refused(copy.path());
@@ -159,7 +162,8 @@ fn what_llama_cpp_takes_for_granted_is_warned_about() {
     };
     assert_eq!(warned("qwen2_5_vl"), ["vision.window_size"]);
     assert_eq!(warned("gemma4"), ["vision.pooling_kernel_size"]);
-    for name in ["gemma3", "qwen2_vl", "qwen3_vl", "qwen3_omni_moe", "glm4v", "exaone4_5", "llama4"] {
+    for name in ["gemma3", "qwen2_vl", "qwen3_vl", "qwen3_omni_moe", "glm4v", "exaone4_5", "llama4"]
+    {
         assert_eq!(warned(name), [""; 0], "{name}");
     }
 }

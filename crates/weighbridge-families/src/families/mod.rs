@@ -241,11 +241,7 @@ families! {
 }
 
 /// Further models whose weights mlx-lm 0.32.2 takes as transformers saves them, by their `model_type`.
-#[rustfmt::skip]
-const OTHERS_OF_MLX: &[&str] = &[
-    "apertus", "ernie4_5", "exaone", "exaone4", "glm", "gpt_neox", "helium", "hunyuan_v1_dense",
-    "internlm2", "internlm3", "mimo", "olmo", "phi", "seed_oss",
-];
+const OTHERS_OF_MLX: &[&str] = &["helium", "mimo"];
 
 /// Whether a library, by its name, takes the weights of models of a `model_type` as transformers saves
 /// them. Only mlx-lm is known.

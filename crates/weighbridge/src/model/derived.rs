@@ -8,11 +8,11 @@ use half::f16;
 use super::reshape::OriginalShapes;
 use super::{Contents, Model, Weight};
 use crate::catalog::{Shape, element_count};
-use weighbridge_core::change::Change;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::schemes::{Bid, Composed, Computed, Entry, InTurn, Ledger, Recipe, Stretch, plain};
 use crate::view::{Matrix, Rows, View};
+use weighbridge_core::change::Change;
 
 /// A weight of the new model.
 #[derive(Clone)]
