@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import weighbridge as wb
-from shared import TINY
+from shared import ROOT, TINY
 
 
 #: A value for each keyword that makes sense, beside the default.
@@ -65,7 +65,7 @@ COMPARING: dict[str, Any] = {
 #: What cannot be asked for where names are translated.
 VERBATIM = {"cast", "rename", "skip_unreadable", "include", "exclude"}
 #: Those that need a model of their own: see below.
-SPECIAL = {"layout", "group_size", "to_layout", "config"}
+SPECIAL = {"layout", "group_size", "to_layout", "config", "mmproj"}
 KNOWN = WRITING | QUANTIZING | COMPARING
 
 
@@ -150,6 +150,22 @@ def test_layouts(plain: Path, tmp_path: Path) -> None:
         lambda: wb.convert(TINY, tmp_path / "out", to_layout="nothing"),
         lambda: wb.quantize(plain, tmp_path / "out", "mlx-4bit", layout="nothing"),
         lambda: wb.quantize(plain, tmp_path / "out.gguf", "Q8_0", group_size=7),
+    ):
+        with pytest.raises(wb.WeighbridgeError):
+            job()
+
+
+def test_projectors(plain: Path, tmp_path: Path) -> None:
+    """The encoder of images becomes a file beside the language model, or alone."""
+    model = ROOT / "tests/files/to-mmproj/gemma3/hf"
+    wb.convert(model, tmp_path / "gemma.gguf", mmproj="beside")
+    assert (tmp_path / "gemma.gguf").exists() and (tmp_path / "mmproj-gemma.gguf").exists()
+    wb.convert(model, tmp_path / "vision.gguf", mmproj="only")
+    assert wb.verify(tmp_path / "vision.gguf", model, mmproj="only")["ok"]
+    wrong: Any = "nothing"
+    for job in (
+        lambda: wb.convert(plain, tmp_path / "out.gguf", mmproj="only"),
+        lambda: wb.convert(model, tmp_path / "out.gguf", mmproj=wrong),
     ):
         with pytest.raises(wb.WeighbridgeError):
             job()
