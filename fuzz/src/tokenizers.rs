@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
 use weighbridge::catalog::Value;
-use weighbridge::internals::tokenizer::{Repository, TokenizerKind, back, entries};
+use weighbridge::internals::tokenizer::{EncoderTokens, Repository, TokenizerKind, back, entries};
 
 const KINDS: &[TokenizerKind] = &[
     TokenizerKind::LlamaLike,
@@ -21,10 +21,10 @@ const KINDS: &[TokenizerKind] = &[
     TokenizerKind::PiecesWith(&[("padding", 0), ("unknown", 1)]),
     TokenizerKind::BytePairs(&[("bos", "<|a|>"), ("eot", "<|b|>")]),
     TokenizerKind::Phi3,
-    TokenizerKind::WordPieces,
-    TokenizerKind::Unigram,
-    TokenizerKind::WordPiecesOrUnigram,
-    TokenizerKind::EncoderPairs,
+    TokenizerKind::Encoder(EncoderTokens::WordPieces),
+    TokenizerKind::Encoder(EncoderTokens::Unigram),
+    TokenizerKind::Encoder(EncoderTokens::WordPiecesOrUnigram),
+    TokenizerKind::Encoder(EncoderTokens::Pairs),
     TokenizerKind::BytePairs(&[]),
 ];
 
@@ -41,6 +41,9 @@ const FILES: &[&str] = &[
     "sentencepiece.bpe.model",
     "generation_config.json",
     "config.json",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
 ];
 
 const COUNTS: &[u64] = &[0, 1, 4, 8, 300, 512, 1000, 4096, 1 << 16, 1 << 40, u64::MAX];
@@ -75,10 +78,8 @@ pub fn read_tokenizer(bytes: &[u8]) {
 /// Lists of a tokenizer have one element a token, and ids name one of them.
 fn check(made: &[(String, Value)]) {
     let list = |key: &str| {
-        made.iter().find_map(|(known, value)| match value {
-            Value::List(list) if known == key => Some(list.len()),
-            _ => None,
-        })
+        let entry = made.iter().find(|(known, _)| known == key);
+        entry.and_then(|(_, value)| value.list_len())
     };
     let Some(tokens) = list("tokenizer.ggml.tokens") else { return };
     for key in ["tokenizer.ggml.token_type", "tokenizer.ggml.scores"] {
