@@ -59,7 +59,7 @@ fn sizes(settings: &Settings, start: &str) -> Option<Sizes> {
     Some([count("num_attention_heads")?, count("qk_nope_head_dim")?, count("v_head_dim")?])
 }
 
-/// Key rows and value rows, head by head. The shape tells of which size the layer is.
+/// Key rows and value rows, head by head. The shape tells the kind of layer.
 fn keys_and_values(settings: &Settings, shape: &[u64]) -> Option<Vec<Laid>> {
     let &[rows, rank] = shape else { return None };
     let fits = |start: &str| {

@@ -1,4 +1,4 @@
-//! GroveMoE: Qwen 3 with experts, of which each pair has a smaller one in common.
+//! GroveMoE: Qwen 3 with experts. Each pair of experts shares a smaller one.
 
 use super::family::*;
 

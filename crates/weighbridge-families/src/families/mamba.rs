@@ -36,7 +36,7 @@ const RULES: &[Rule] = &[
         |case, _| case.has(".ssm_conv1d.bias") || !case.has(".ssm_conv1d.weight"),
         "its convolutions have a bias",
     ),
-    // Other names of what is read.
+    // Other names of keys above.
     free(&["d_inner", "d_model", "n_layer"]),
     free(&["use_falcon_mambapy", "use_mambapy", "use_associative_scan"]),
 ];

@@ -96,7 +96,7 @@ fn windows(settings: &Settings) -> Option<Vec<bool>> {
     Some(kinds.iter().map(|kind| kind == "sliding_attention").collect())
 }
 
-/// Heads, of which layers with a window may have another number.
+/// The number of heads. Layers with a window may have another one.
 fn heads(settings: &Settings, key: &str) -> Option<Json> {
     let open = settings.find(&[key])?.clone();
     let other = settings.find(&["attention_other_setting"]).map(|other| other[key].clone());

@@ -209,8 +209,12 @@ fn pairs(repository: &Repository<'_>) -> Parts {
     let Some(merged) = super::files::text(repository, MERGES)? else { return Ok(None) };
     let Some(words) = super::files::parsed(repository, WORDS)? else { return Ok(None) };
     let mut merges = Merges::default();
-    let versioned = |line: &str| line.starts_with("#version");
-    for line in merged.split('\n').filter(|line| !line.is_empty() && !versioned(line)) {
+    // The first line may state a version.
+    let lines = match merged.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#version") => rest,
+        _ => &merged,
+    };
+    for line in lines.split('\n').filter(|line| !line.is_empty()) {
         let is_pair = line.split(' ').count() == 2;
         let odd = || wrong(MERGES, format!("`{}` is not two parts", shortened(line, 40)));
         is_pair.then_some(()).ok_or_else(odd)?;

@@ -13,7 +13,7 @@ mod tests {
 
 `weigh convert` translates these model families from Hugging Face repositories to GGUF, and many of them back. `weigh convert --mmproj` also writes the projector of a multimodal model. `weigh families` prints this list, and `weigh families NAME` one family. This page is generated.
 
-- **equal**: test models whose GGUF file equals that of llama.cpp's converter, in every tensor and key
+- **equal**: test models whose GGUF file equals that of llama.cpp's converter, in every tensor and key. Classes that transformers lacks are laid out after published tensor names. Where the converter fails on a class, the fault was mended first (`mend` in `oracles/families` and `oracles/projectors`)
 - **run**: the largest difference between llama.cpp and transformers, with a model of random weights. [Settings](settings.md) lists what each setting of the config does
 - **to HF**: GGUF files become repositories again
 - **next tokens**: layers that predict further tokens are kept or dropped

@@ -14,7 +14,7 @@ pub(crate) struct Back {
     pub refuse: fn(&Told<'_>) -> Result<()>,
     /// Whether a layer does without a tensor that others have.
     pub lacks: fn(&str, u64) -> bool,
-    /// Tensors of which the second row counts where the first layer has the other tensor.
+    /// Tensors that two rows name. The second row counts if the first layer has the other tensor.
     pub second: &'static [(&'static str, &'static str)],
     /// Keys that follow from several of a config's, and the one that is set from them.
     pub made: &'static [(&'static str, &'static str)],

@@ -11,14 +11,14 @@ use crate::view::{Matrix, Rows, View};
 
 /// Texts may be as long as users want; this is what files say.
 pub(crate) const UNLIMITED: KeyRow = ("context_length", Count, Made(|_| Some(1_048_576.into())));
-/// Readers want it, and nobody uses it.
+/// Required by llama.cpp's loader, and unused.
 pub(crate) const NO_HEADS: KeyRow = ("attention.head_count", Count, Made(|_| Some(0.into())));
 
 /// Why values of the first layer are left out.
 pub(crate) const UNUSED_VALUES: &str =
     "not used: the first layer makes the values that the others are mixed with";
 
-/// What Qwen's attention would have: there are no positions, no windows, and all heads are alike.
+/// Keys of Qwen's attention that RWKV layers ignore: positions, windows, groups of heads.
 pub(crate) const WITHOUT_POSITIONS: &[Rule] = &[
     SILU,
     free(&[

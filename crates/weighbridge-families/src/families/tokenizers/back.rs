@@ -240,7 +240,7 @@ fn files_of_the_converter_give_back_their_metadata() {
         if matches!(kind, TokenizerKind::BarePieces | TokenizerKind::Plamo { .. }) {
             continue;
         }
-        // Nobody writes the own files of Qwen and Hunyuan again: another class reads what is written.
+        // The way back does not write the token files of Qwen and Hunyuan. Another class reads its output.
         let kind = match kind {
             TokenizerKind::Tiktoken | TokenizerKind::Ranks => TokenizerKind::BytePairs(&[]),
             kind => kind,

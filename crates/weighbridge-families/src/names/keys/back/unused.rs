@@ -15,15 +15,14 @@ fn is_neutral(key: &str, value: &Value) -> bool {
         "rope.scaling.finetuned" => true,
         "attention.causal" => *value == Value::Bool(true),
         "rope.scaling.type" => value.as_str() == Some("none"),
-        "rope.scale_linear" | "rope.scaling.factor" | "rope.scaling.attn_factor" => {
-            number == Some(1.0) || number == Some(0.0)
-        }
+        "rope.scaling.attn_factor" => number == Some(1.0),
+        "rope.scale_linear" | "rope.scaling.factor" => number == Some(1.0) || number == Some(0.0),
         key if ZERO_IS_NONE.contains(&key) => number == Some(0.0),
         _ => false,
     }
 }
 
-/// Counts, scales and caps of which zero means that there are none.
+/// Counts, scales and caps. Zero turns each of them off.
 const ZERO_IS_NONE: &[&str] = &[
     "attention.clamp_kqv",
     "attention.max_alibi_bias",
@@ -117,6 +116,7 @@ mod tests {
         }
         assert!(matters("expert_count", &Value::Unsigned(32, 2)));
         assert!(matters("rope.scale_linear", &Value::F32(0.5)));
+        assert!(matters("rope.scaling.attn_factor", &Value::F32(0.0)));
         assert!(matters("attention.causal", &Value::Bool(false)));
     }
 }
